@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/observe/limits.h"
+#include "kernels/kernel.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string_view>
+#include <vector>
+
+namespace inferoscope::core {
+
+// Memory of a device; freed when the last holder lets go. Never outlives the backend's library, may outlive the backend.
+class Buffer {
+ public:
+  virtual ~Buffer() = default;
+  virtual std::byte* data() = 0;  // an address of the device
+  virtual std::size_t bytes() const = 0;
+};
+
+// A device that can run kernels: memory, execution context, timers, ceilings. One thread at a time.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  virtual std::string_view id() const = 0;     // "cpu"
+  virtual kernels::Device device() const = 0;
+  virtual int numThreads() const = 0;
+  virtual void setThreads(int num_threads) = 0;  // at least 1
+
+  // 64-byte aligned, contents zero. Throws Error with what it was for, the bytes needed and the bytes available.
+  virtual std::shared_ptr<Buffer> allocate(std::size_t bytes, std::string_view what) = 0;
+  virtual void upload(Buffer& to, std::size_t offset, std::span<const std::byte> from) = 0;
+  virtual void download(const Buffer& from, std::size_t offset, std::span<std::byte> to) = 0;
+
+  // Context for the kernels of one step, with scratch of at least scratch_bytes.
+  virtual kernels::Exec exec(std::size_t scratch_bytes, std::stop_token stop) = 0;
+
+  // Time marks between ops. mark() is cheap; times() waits for the device and gives nanoseconds since the first mark.
+  virtual void resetMarks() = 0;
+  virtual void mark() = 0;
+  virtual std::span<const std::int64_t> times() = 0;
+
+  // Measures the ceilings with the present number of threads; about a second. Throws Cancelled.
+  virtual MachineLimits probe(std::stop_token stop) = 0;
+};
+
+// num_threads 0: one a core.
+std::unique_ptr<Backend> makeCpuBackend(int num_threads);
+
+}  // namespace inferoscope::core

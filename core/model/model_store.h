@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/backend/backend.h"
+#include "core/model/model.h"
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+namespace inferoscope::core {
+
+// stage: "reading the header", "copying weights"; fraction 0..1 over the whole load.
+using LoadProgress = std::function<void(std::string_view stage, double fraction)>;
+
+// Where models come from: a GGUF file, `default`, or `synthetic:NAME[:FORMAT]`.
+// Throws Error (what is wrong, with the file's name) or Cancelled; a failed load leaves no memory behind.
+std::shared_ptr<const Model> loadModel(const std::string& source, Backend& backend, const LoadProgress& progress,
+                                       std::stop_token stop);
+
+// $XDG_DATA_HOME/inferoscope/models
+std::filesystem::path modelFolder();
+
+// The file that `default` stands for; need not exist.
+std::filesystem::path defaultModelPath();
+
+// What to open where nothing was asked for: `default` if its file exists, else `synthetic:smollm2-135m`.
+std::string startupModel();
+
+}  // namespace inferoscope::core

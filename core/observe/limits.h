@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "kernels/op_cost.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace inferoscope::core {
+
+// The ceilings of a machine as probed, for one number of threads. 0: not measured, and then nothing is a percentage.
+struct MachineLimits {
+  double read_bytes_per_s = 0;        // read bandwidth far past the caches
+  double cache_read_bytes_per_s = 0;  // the same, 1 MiB a thread: in the core's own cache
+  double fp32_flop_per_s = 0;         // multiply-add is two
+  double int8_op_per_s = 0;           // block dots of the quantized kernels, multiply-add is two
+  int num_threads = 0;
+  std::int64_t last_level_cache_bytes = 0;  // as the system reports it; 0: unknown
+  std::int64_t measured_at_unix_s = 0;
+
+  bool measured() const { return read_bytes_per_s > 0 && fp32_flop_per_s > 0; }
+};
+
+enum class Bound : std::uint8_t { kUnknown, kBandwidth, kCompute, kOverhead, kCache };
+std::string_view boundName(Bound bound);  // "bandwidth-bound", "compute-bound", "overhead-bound", "fits in cache", "-"
+
+// The least time the machine needs for a piece of work, and what that says of a measured time. Metrics of `facts`:
+// floor = max(bytes / bandwidth, flops / peak).
+struct Roof {
+  double memory_ns = 0;
+  double compute_ns = 0;
+  double floorNs() const { return memory_ns > compute_ns ? memory_ns : compute_ns; }
+  Roof& operator+=(const Roof& other) {
+    memory_ns += other.memory_ns;
+    compute_ns += other.compute_ns;
+    return *this;
+  }
+};
+
+// `peak_flop_per_s`: limits.fp32_flop_per_s, or int8_op_per_s for a kernel that multiplies integers.
+Roof roofOf(const kernels::OpCost& cost, const MachineLimits& limits, double peak_flop_per_s);
+
+}  // namespace inferoscope::core
