@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/options.h"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace inferoscope::core {
+
+enum class Rebuilds : std::uint8_t { kNothing, kKvCache, kWeights };
+
+// One toggle: the one place that knows it. Panel, CLI flags, scenario files and exports are all made from the table.
+struct Knob {
+  std::string_view id;           // "block-size"
+  std::string_view label;        // "Block size"
+  std::string_view explanation;  // one or two sentences for people: what it does, what to expect
+  std::string_view unit;         // "tokens", "MiB", ""
+  std::vector<std::string> choices;  // empty: an integer from min to max
+  int min = 0;
+  int max = 0;
+  Rebuilds rebuilds = Rebuilds::kNothing;
+  std::string (*get)(const EngineOptions&);
+  // The value was checked against choices or range.
+  void (*set)(EngineOptions&, std::string_view value);
+};
+
+std::span<const Knob> knobs();
+const Knob* findKnob(std::string_view id);
+
+// Sets one knob. Empty if done, else what is wrong with the value and what is allowed.
+std::string setKnob(EngineOptions& options, std::string_view id, std::string_view value);
+
+// Ids of the knobs in which two settings differ, in table order.
+std::vector<std::string_view> changedKnobs(const EngineOptions& a, const EngineOptions& b);
+
+}  // namespace inferoscope::core

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/ids.h"
+#include "core/model/model.h"
+#include "core/schedule/request.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace inferoscope::core {
+
+enum class ArrivalKind : std::uint8_t { kClosedLoop, kConstant, kPoisson, kGamma };
+
+struct Arrivals {
+  ArrivalKind kind = ArrivalKind::kClosedLoop;
+  int concurrency = 4;            // closed loop: users who ask again when their answer is there
+  double think_time_s = 0;        // closed loop
+  double requests_per_s = 1;      // the others
+  double burstiness = 1;          // gamma: shape of the gaps; 1 is Poisson, below 1 bursty
+  int num_requests = 0;           // 0: without end
+
+  friend bool operator==(const Arrivals&, const Arrivals&) = default;
+};
+
+enum class LengthKind : std::uint8_t { kFixed, kUniform, kLognormal };
+
+struct Lengths {
+  LengthKind kind = LengthKind::kFixed;
+  double mean = 64;               // fixed: the length; lognormal: exp(mu)
+  double sigma = 0.5;             // lognormal: of ln
+  int min = 1;
+  int max = 512;
+
+  friend bool operator==(const Lengths&, const Lengths&) = default;
+};
+
+// A workload as a person writes it: resources/scenarios/*.json. Plain value.
+struct Scenario {
+  std::string id;
+  std::string title;
+  std::string explanation;
+  std::string model;                        // empty: whatever is loaded
+  std::uint64_t seed = 1;
+  Arrivals arrivals;
+  std::vector<std::string> prompts;         // texts asked in a seeded order; empty: token ids by prompt_tokens
+  bool chat = true;                         // prompts go through the model's chat template
+  std::string system_prompt;                // shared by all requests; empty: none
+  Lengths prompt_tokens;                    // used where there are no prompts
+  Lengths output_tokens;                    // most tokens of an answer
+  bool ignore_end_of_turn = false;          // answers have exactly output_tokens tokens
+  SamplingParams sampling;
+  std::map<std::string, std::string> knobs; // id -> value
+
+};
+
+// Throws Error naming the file and the field.
+Scenario loadScenario(const std::filesystem::path& file);
+// The scenarios that come with the program, by id. The first is the one to start with.
+std::vector<Scenario> builtinScenarios();
+
+// Makes the requests of a scenario, in order of arrival, from its seed alone. Owns no engine.
+class Workload {
+ public:
+  Workload(Scenario scenario, std::shared_ptr<const Model> model);
+
+  // The next request due at or before lane_ns, if any.
+  std::optional<Request> take(std::int64_t lane_ns);
+  // When the next one is due; none: nothing more to come, or it waits for an answer (closed loop).
+  std::optional<std::int64_t> nextArrival() const;
+  // An answer is there: a user of a closed loop may ask again.
+  void answered(std::int64_t lane_ns);
+  bool finished() const;  // all requests taken
+  const Scenario& scenario() const;
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> m_impl;
+};
+
+}  // namespace inferoscope::core
