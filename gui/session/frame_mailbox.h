@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "gui/session/frame.h"
+
+#include <atomic>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+namespace inferoscope::gui {
+
+// Frames on their way from the engine's thread to the GUI's, which polls: a fast engine can't flood a slow GUI.
+// Step records go through a bounded ring and may be dropped, counted; the latest snapshot wins; text is never dropped.
+// No Qt in here, so that it can be tested under a thread sanitizer.
+class FrameMailbox {
+ public:
+  explicit FrameMailbox(std::size_t max_steps = 4096);
+
+  // Engine's thread.
+  void putStep(std::shared_ptr<const core::StepRecord> step);
+  void putText(std::vector<core::TextDelta> texts);
+  void putSnapshot(std::shared_ptr<const core::Snapshot> snapshot);
+  bool wantsSnapshot() const;  // the last one was taken: building a new one is worth it
+
+  // GUI's thread. None: nothing new.
+  std::optional<Frame> take();
+
+  void clear();  // a new model: nothing of the old one may follow
+
+ private:
+  mutable std::mutex m_mutex;
+  std::size_t m_max_steps;
+  Frame m_next;
+  bool m_fresh_snapshot = false;
+};
+
+}  // namespace inferoscope::gui

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/engine/workload.h"
+#include "core/options.h"
+#include "gui/session/frame.h"
+#include "gui/session/frame_mailbox.h"
+
+#include <QObject>
+#include <QString>
+#include <QThread>
+#include <QTimer>
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+namespace inferoscope::gui {
+
+class EngineWorker;
+
+// The GUI thread's face of the engine: commands go down as queued calls with values, states come up as signals, frames
+// through a mailbox polled by a timer. Never blocks, never touches the engine.
+class Session : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit Session(QObject* parent = nullptr);
+  ~Session() override;  // stops the step or load in progress and joins the worker: well under a second
+
+  // Commands.
+  void load(const QString& source);
+  void cancelLoad();
+  void applyOptions(const core::EngineOptions& options);
+  void setScenario(const std::optional<core::Scenario>& scenario);  // restarts the workload; none: no workload
+  void run();
+  void pause();
+  void stepOnce();
+  void setStepDelay(int milliseconds);  // slow motion: a pause between steps, off the lane's clock
+  void reset();                         // cancels all requests, restarts the workload and the clock's counts
+  void submitPrompt(const QString& text, const core::Request& rest);  // chat turn; rest: sampling, length, label
+  void cancelRequest(core::SeqId seq);
+  void probe();                         // measures the ceilings again
+
+  // What is known now.
+  RunState runState() const { return m_state; }
+  const core::EngineOptions& options() const { return m_options; }  // in force
+  const std::optional<ModelInfo>& model() const { return m_model; }
+  const core::MachineLimits& limits() const { return m_limits; }    // not measured until the probe is done
+  const std::shared_ptr<const core::Snapshot>& snapshot() const { return m_snapshot; }
+  // Share of the step in progress that is done, 0..1.
+  double stepProgress() const;
+
+ signals:
+  void runStateChanged(RunState state);
+  void loadProgress(const QString& stage, double fraction);
+  void modelLoaded(const ModelInfo& model);
+  void loadFailed(const QString& message);
+  void optionsInForce(const core::EngineOptions& options);
+  void optionsRefused(const QString& reason);     // the ones in force stay
+  void limitsMeasured(const core::MachineLimits& limits);
+  void requestSubmitted(core::SeqId seq);         // the prompt box's
+  void requestRefused(const QString& label, const QString& reason);
+  void engineFailed(const QString& message);      // a device fault; requests have ended with an error
+  void frameReady(const Frame& frame);            // about 30 times a second at most
+
+ private:
+  void poll();
+
+  std::shared_ptr<FrameMailbox> m_mailbox;
+  QThread m_thread;
+  EngineWorker* m_worker = nullptr;  // lives on m_thread
+  QTimer m_timer;
+  std::stop_source m_load_stop;
+  std::stop_source m_stop;
+  RunState m_state = RunState::kNoModel;
+  core::EngineOptions m_options;
+  std::optional<ModelInfo> m_model;
+  core::MachineLimits m_limits;
+  std::shared_ptr<const core::Snapshot> m_snapshot;
+};
+
+}  // namespace inferoscope::gui
+
+Q_DECLARE_METATYPE(inferoscope::core::SeqId)
+Q_DECLARE_METATYPE(inferoscope::core::EngineOptions)
+Q_DECLARE_METATYPE(inferoscope::core::MachineLimits)

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "gui/session/frame.h"
+#include "gui/session/selection.h"
+
+#include <QWidget>
+
+namespace inferoscope::gui {
+
+// A picture of the engine's frames. Gets values, never asks the engine; paints nothing while hidden.
+class View : public QWidget {
+  Q_OBJECT
+
+ public:
+  View(Selection& selection, QWidget* parent) : QWidget(parent), m_selection(selection) {}
+
+  virtual void showModel(const ModelInfo& model) = 0;             // a new model: forget everything before
+  virtual void showLimits(const core::MachineLimits& limits) = 0; // measured (again)
+  virtual void showFrame(const Frame& frame) = 0;                 // also while hidden: keep, don't paint
+
+ protected:
+  Selection& m_selection;
+};
+
+}  // namespace inferoscope::gui
