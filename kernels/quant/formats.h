@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "kernels/quant/f16.h"
+#include "kernels/quant/f32.h"
+#include "kernels/quant/q4_0.h"
+#include "kernels/quant/q4_1.h"
+#include "kernels/quant/q8_0.h"
+
+namespace inferoscope::kernels::quant {
+
+template <class... Formats>
+struct FormatList {};
+
+// Every format. The rows of formats() and the kernels that are templates over a format expand from this list.
+using AllFormats = FormatList<F32, F16, Q8_0, Q4_0, Q4_1>;
+
+}  // namespace inferoscope::kernels::quant

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "kernels/format.h"
+#include "kernels/half.h"
+#include "kernels/quant/round.h"
+
+#include <cmath>
+
+namespace inferoscope::kernels::quant {
+
+// 32 numbers of 4 bits, a scale and a minimum: value = d * q + m.
+struct Q4_1 {
+  static constexpr FormatId kId{3};
+  static constexpr std::string_view kName = "q4_1";
+  static constexpr int kBlockElems = 32;
+  struct Block {
+    std::uint16_t d;     // half
+    std::uint16_t m;     // half
+    std::uint8_t q[16];  // low four bits: elements 0..15, high: 16..31
+  };
+  static_assert(sizeof(Block) == 20);
+
+  static void encodeBlock(const float* values, Block& block) {
+    float least = values[0];
+    float most = values[0];
+    for (int i = 1; i < kBlockElems; ++i) {
+      least = std::fmin(least, values[i]);
+      most = std::fmax(most, values[i]);
+    }
+    const float d = (most - least) / 15.0F;
+    const float inverse = d != 0.0F ? 1.0F / d : 0.0F;
+    block.d = floatToHalf(d);
+    block.m = floatToHalf(least);
+    for (int i = 0; i < 16; ++i) {
+      const int low = truncateTo((values[i] - least) * inverse + 0.5F, 0, 15);
+      const int high = truncateTo((values[i + 16] - least) * inverse + 0.5F, 0, 15);
+      block.q[i] = static_cast<std::uint8_t>(low | (high << 4));
+    }
+  }
+
+  static void decodeBlock(const Block& block, float* values) {
+    const float d = halfToFloat(block.d);
+    const float m = halfToFloat(block.m);
+    for (int i = 0; i < 16; ++i) {
+      values[i] = d * static_cast<float>(block.q[i] & 15) + m;
+      values[i + 16] = d * static_cast<float>(block.q[i] >> 4) + m;
+    }
+  }
+};
+
+}  // namespace inferoscope::kernels::quant

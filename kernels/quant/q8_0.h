@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "kernels/format.h"
+#include "kernels/half.h"
+#include "kernels/quant/round.h"
+
+#include <cmath>
+
+namespace inferoscope::kernels::quant {
+
+// 32 signed bytes and a scale: value = d * q.
+struct Q8_0 {
+  static constexpr FormatId kId{8};
+  static constexpr std::string_view kName = "q8_0";
+  static constexpr int kBlockElems = 32;
+  struct Block {
+    std::uint16_t d;  // half
+    std::int8_t q[32];
+  };
+  static_assert(sizeof(Block) == 34);
+
+  static void encodeBlock(const float* values, Block& block) {
+    float largest = 0.0F;
+    for (int i = 0; i < kBlockElems; ++i) largest = std::fmax(largest, std::fabs(values[i]));
+    const float d = largest / 127.0F;
+    const float inverse = d != 0.0F ? 1.0F / d : 0.0F;
+    block.d = floatToHalf(d);
+    for (int i = 0; i < kBlockElems; ++i) {
+      block.q[i] = static_cast<std::int8_t>(truncateTo(std::round(values[i] * inverse), -127, 127));
+    }
+  }
+
+  static void decodeBlock(const Block& block, float* values) {
+    const float d = halfToFloat(block.d);
+    for (int i = 0; i < kBlockElems; ++i) values[i] = d * static_cast<float>(block.q[i]);
+  }
+};
+
+}  // namespace inferoscope::kernels::quant
