@@ -33,14 +33,13 @@ inline std::vector<std::string> linesOf(std::string_view text) {
 }
 
 inline std::vector<Include> includesOf(std::string_view source) {
-  static const std::regex kInclude(R"re(^\s*#\s*include\s*(<([^>]*)>|"([^"]*)"))re");
+  static const std::regex kInclude("^\\s*#\\s*include\\s*([<\"])([^>\"]*)[>\"]");
   std::vector<Include> includes;
   int line_number = 0;
   for (const std::string& line : linesOf(source)) {
     ++line_number;
     std::smatch match;
-    if (std::regex_search(line, match, kInclude))
-      includes.push_back({line_number, match[2].matched ? match[2] : match[3], match[3].matched});
+    if (std::regex_search(line, match, kInclude)) includes.push_back({line_number, match[2], match[1] == "\""});
   }
   return includes;
 }
@@ -135,7 +134,7 @@ inline std::string licenceFault(std::string_view source) {
 
 // Nothing names a folder of one person's machine.
 inline std::string machinePathFault(std::string_view text) {
-  static const std::regex kMachinePath(R"((^|[\s"'(=:])/(work|home|root)/\w)");
+  static const std::regex kMachinePath("(^|[^\\w./-])/(work|home|root)/\\w");
   std::smatch match;
   int line_number = 0;
   for (const std::string& line : linesOf(text)) {
