@@ -62,6 +62,7 @@ class Engine {
   std::string apply(const EngineOptions& options);
 
   bool idle() const;
+  bool active(SeqId seq) const;          // waiting or running
   // One step. None if idle, or if stop was requested within it (then nothing of it counts).
   // Throws Error on a device fault; requests of the batch have then ended with an error.
   std::shared_ptr<const StepRecord> step(std::stop_token stop);
@@ -73,6 +74,9 @@ class Engine {
   // The lane's clock: the sum of its own steps' times plus jumps.
   std::int64_t laneNow() const;
   void jumpTo(std::int64_t lane_ns);     // to the next arrival; never backwards
+
+  // Cancels all requests and starts the sums of Totals anew. The clock, the ids and the step index go on.
+  void reset();
 
   // Logits of the last sampled row of a sequence, kept only while asked for. [vocab_size]
   void keepLogits(bool keep);

@@ -49,14 +49,14 @@ struct Scenario {
   std::uint64_t seed = 1;
   Arrivals arrivals;
   std::vector<std::string> prompts;         // texts asked in a seeded order; empty: token ids by prompt_tokens
+  std::vector<std::string> variations;      // added to the prompts, in turn, when they come round again
   bool chat = true;                         // prompts go through the model's chat template
   std::string system_prompt;                // shared by all requests; empty: none
   Lengths prompt_tokens;                    // used where there are no prompts
   Lengths output_tokens;                    // most tokens of an answer
   bool ignore_end_of_turn = false;          // answers have exactly output_tokens tokens
   SamplingParams sampling;
-  std::map<std::string, std::string> knobs; // id -> value
-
+  std::map<std::string, std::string> knobs; // id -> value; checked, applied by whoever runs the scenario
 };
 
 // Throws Error naming the file and the field.
@@ -67,7 +67,8 @@ std::vector<Scenario> builtinScenarios();
 // Makes the requests of a scenario, in order of arrival, from its seed alone. Owns no engine.
 class Workload {
  public:
-  Workload(Scenario scenario, std::shared_ptr<const Model> model);
+  // start_ns: the lane's time at which it begins.
+  Workload(Scenario scenario, std::shared_ptr<const Model> model, std::int64_t start_ns = 0);
 
   // The next request due at or before lane_ns, if any.
   std::optional<Request> take(std::int64_t lane_ns);

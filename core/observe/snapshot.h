@@ -17,8 +17,8 @@ enum class BlockState : std::uint8_t { kFree, kCached, kUsed, kShared };  // cac
 // One physical KV block. 12 bytes: there may be a million.
 struct BlockInfo {
   SeqId owner;                   // the first holder; none if free or cached
-  std::int32_t ref_count = 0;
-  std::int16_t num_tokens = 0;   // slots that hold a computed token
+  std::int32_t num_tokens = 0;   // slots that hold a computed token; a contiguous block holds a whole context
+  std::int16_t ref_count = 0;    // at most max-sequences
   BlockState state = BlockState::kFree;
 };
 
