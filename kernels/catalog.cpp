@@ -1,20 +1,68 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "kernels/catalog.h"
 
-namespace inferoscope::kernels {
+#include "kernels/cpu/rows.h"
 
-template <class Args>
-std::span<const Kernel<Args>> kernelsFor(Device) {
-  return {};
+#include <array>
+
+namespace inferoscope::kernels {
+namespace {
+
+template <class Args, std::size_t n>
+std::span<const Kernel<Args>> rowsOf(Device device, const std::array<Kernel<Args>, n>& cpu_rows) {
+  if (device != Device::kCpu) return {};
+  return cpu_rows;
 }
 
-template std::span<const Kernel<EmbedArgs>> kernelsFor(Device);
-template std::span<const Kernel<RmsNormArgs>> kernelsFor(Device);
-template std::span<const Kernel<LinearArgs>> kernelsFor(Device);
-template std::span<const Kernel<RopeArgs>> kernelsFor(Device);
-template std::span<const Kernel<KvAppendArgs>> kernelsFor(Device);
-template std::span<const Kernel<AttentionArgs>> kernelsFor(Device);
-template std::span<const Kernel<SwiGluArgs>> kernelsFor(Device);
-template std::span<const Kernel<AddArgs>> kernelsFor(Device);
+}  // namespace
+
+template <>
+std::span<const Kernel<EmbedArgs>> kernelsFor(Device device) {
+  static const std::array kCpu = {cpu::embedPlain()};
+  return rowsOf(device, kCpu);
+}
+
+template <>
+std::span<const Kernel<RmsNormArgs>> kernelsFor(Device device) {
+  static const std::array kCpu = {cpu::rmsNormAvx2(), cpu::rmsNormNaive()};
+  return rowsOf(device, kCpu);
+}
+
+template <>
+std::span<const Kernel<LinearArgs>> kernelsFor(Device device) {
+  static const std::array kCpu = {cpu::linearAvx2(), cpu::linearNaive()};
+  return rowsOf(device, kCpu);
+}
+
+template <>
+std::span<const Kernel<RopeArgs>> kernelsFor(Device device) {
+  static const std::array kCpu = {cpu::ropePlain()};
+  return rowsOf(device, kCpu);
+}
+
+template <>
+std::span<const Kernel<KvAppendArgs>> kernelsFor(Device device) {
+  static const std::array kCpu = {cpu::kvAppendPlain()};
+  return rowsOf(device, kCpu);
+}
+
+template <>
+std::span<const Kernel<AttentionArgs>> kernelsFor(Device device) {
+  static const std::array kCpu = {cpu::attentionFlash(), cpu::attentionFlashScalar(), cpu::attentionNaive(),
+                                  cpu::attentionNaiveScalar()};
+  return rowsOf(device, kCpu);
+}
+
+template <>
+std::span<const Kernel<SwiGluArgs>> kernelsFor(Device device) {
+  static const std::array kCpu = {cpu::swiGluAvx2(), cpu::swiGluNaive()};
+  return rowsOf(device, kCpu);
+}
+
+template <>
+std::span<const Kernel<AddArgs>> kernelsFor(Device device) {
+  static const std::array kCpu = {cpu::addPlain()};
+  return rowsOf(device, kCpu);
+}
 
 }  // namespace inferoscope::kernels

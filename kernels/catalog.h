@@ -8,8 +8,26 @@
 namespace inferoscope::kernels {
 
 // The kernels of a device for one op, the preferred one first. Instantiated for every args struct of ops.h.
+// Several rows may share a choice; the first that supports the arguments is meant.
 // kernelsFor<LinearArgs>(Device::kCpu) -> {linear.avx2, linear.naive}
 template <class Args>
 std::span<const Kernel<Args>> kernelsFor(Device device);
+
+template <>
+std::span<const Kernel<EmbedArgs>> kernelsFor(Device device);
+template <>
+std::span<const Kernel<RmsNormArgs>> kernelsFor(Device device);
+template <>
+std::span<const Kernel<LinearArgs>> kernelsFor(Device device);
+template <>
+std::span<const Kernel<RopeArgs>> kernelsFor(Device device);
+template <>
+std::span<const Kernel<KvAppendArgs>> kernelsFor(Device device);
+template <>
+std::span<const Kernel<AttentionArgs>> kernelsFor(Device device);
+template <>
+std::span<const Kernel<SwiGluArgs>> kernelsFor(Device device);
+template <>
+std::span<const Kernel<AddArgs>> kernelsFor(Device device);
 
 }  // namespace inferoscope::kernels

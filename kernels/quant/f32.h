@@ -3,6 +3,10 @@
 
 #include "kernels/format.h"
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 namespace inferoscope::kernels::quant {
 
 struct F32 {
@@ -13,6 +17,12 @@ struct F32 {
 
   static void encodeBlock(const float* values, Block& block) { block = *values; }
   static void decodeBlock(const Block& block, float* values) { *values = block; }
+
+#if defined(__AVX2__)
+  static __m256 load8(const Block* blocks) {
+    return _mm256_loadu_ps(blocks);
+  }
+#endif
 };
 
 }  // namespace inferoscope::kernels::quant

@@ -7,6 +7,10 @@
 
 #include <cmath>
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 namespace inferoscope::kernels::quant {
 
 // 32 numbers of 4 bits and a scale: value = d * (q - 8).
@@ -43,6 +47,18 @@ struct Q4_0 {
       values[i + 16] = d * static_cast<float>((block.q[i] >> 4) - 8);
     }
   }
+
+#if defined(__AVX2__)
+  static constexpr bool kSignedBytes = false;  // d * q + (-8 d)
+  static __m256i loadBytes(const Block& block) {
+    const __m128i pairs = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block.q));
+    return _mm256_and_si256(_mm256_set_m128i(_mm_srli_epi16(pairs, 4), pairs), _mm256_set1_epi8(15));
+  }
+  static __m128 loadScaleAndMin(const Block& block) {
+    const __m128 d = _mm_cvtph_ps(_mm_cvtsi32_si128(block.d));
+    return _mm_mul_ps(_mm_moveldup_ps(d), _mm_setr_ps(1.0F, -8.0F, 0.0F, 0.0F));
+  }
+#endif
 };
 
 }  // namespace inferoscope::kernels::quant

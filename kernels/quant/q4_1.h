@@ -7,6 +7,10 @@
 
 #include <cmath>
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 namespace inferoscope::kernels::quant {
 
 // 32 numbers of 4 bits, a scale and a minimum: value = d * q + m.
@@ -47,6 +51,19 @@ struct Q4_1 {
       values[i + 16] = d * static_cast<float>(block.q[i] >> 4) + m;
     }
   }
+
+#if defined(__AVX2__)
+  static constexpr bool kSignedBytes = false;
+  static __m256i loadBytes(const Block& block) {
+    const __m128i pairs = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block.q));
+    return _mm256_and_si256(_mm256_set_m128i(_mm_srli_epi16(pairs, 4), pairs), _mm256_set1_epi8(15));
+  }
+  static __m128 loadScaleAndMin(const Block& block) {
+    int both;
+    __builtin_memcpy(&both, &block, sizeof(both));
+    return _mm_cvtph_ps(_mm_cvtsi32_si128(both));
+  }
+#endif
 };
 
 }  // namespace inferoscope::kernels::quant

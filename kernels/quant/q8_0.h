@@ -7,6 +7,10 @@
 
 #include <cmath>
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 namespace inferoscope::kernels::quant {
 
 // 32 signed bytes and a scale: value = d * q.
@@ -35,6 +39,16 @@ struct Q8_0 {
     const float d = halfToFloat(block.d);
     for (int i = 0; i < kBlockElems; ++i) values[i] = d * static_cast<float>(block.q[i]);
   }
+
+#if defined(__AVX2__)
+  static constexpr bool kSignedBytes = true;
+  static __m256i loadBytes(const Block& block) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block.q));
+  }
+  static __m128 loadScaleAndMin(const Block& block) {
+    return _mm_cvtph_ps(_mm_cvtsi32_si128(block.d));
+  }
+#endif
 };
 
 }  // namespace inferoscope::kernels::quant

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "kernels/cpu/attention_math.h"
+#include "kernels/cpu/simd_avx2.h"
+#include "kernels/quant/formats.h"
+
+namespace inferoscope::kernels::cpu {
+namespace {
+
+template <class F>
+requires requires(const typename F::Block* blocks) {
+  F::load8(blocks);
+}
+void decode(const std::byte* blocks, float* values, std::int64_t num_elems) {
+  const auto* from = reinterpret_cast<const typename F::Block*>(blocks);
+  const std::int64_t whole = num_elems / 8 * 8;
+  for (std::int64_t i = 0; i < whole; i += 8) _mm256_storeu_ps(values + i, F::load8(from + i));
+  if (whole == num_elems) return;
+  typename F::Block padded[8] = {};
+  alignas(32) float decoded[8];
+  for (std::int64_t i = whole; i < num_elems; ++i) padded[i - whole] = from[i];
+  _mm256_store_ps(decoded, F::load8(padded));
+  for (std::int64_t i = whole; i < num_elems; ++i) values[i] = decoded[i - whole];
+}
+
+template <class F>
+requires F::kSignedBytes void decode(const std::byte* blocks, float* values, std::int64_t num_elems) {
+  const auto* block = reinterpret_cast<const typename F::Block*>(blocks);
+  for (std::int64_t i = 0; i < num_elems; i += F::kBlockElems, ++block) {
+    const __m256 scale = _mm256_broadcastss_ps(F::loadScaleAndMin(*block));
+    for (int j = 0; j < F::kBlockElems; j += 8) {
+      const __m256i q = _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(block->q + j)));
+      _mm256_storeu_ps(values + i + j, _mm256_mul_ps(scale, _mm256_cvtepi32_ps(q)));
+    }
+  }
+}
+
+template <class F>
+void findIn(FormatId format, AttentionMath::Decode& found) {
+  if constexpr (requires { &decode<F>; }) {
+    if (format == F::kId) found = &decode<F>;
+  }
+}
+
+template <class... Fs>
+AttentionMath::Decode find(FormatId format, quant::FormatList<Fs...>) {
+  AttentionMath::Decode found = formatOf(format).decode;  // rare as KV formats: the plain code will do
+  (findIn<Fs>(format, found), ...);
+  return found;
+}
+
+AttentionMath::Decode decoder(FormatId format) {
+  return find(format, quant::AllFormats{});
+}
+
+// Lane i of the result: the sum of the lanes of v[i].
+INFEROSCOPE_SIMD __m256 sumsOf(const __m256 (&v)[8]) {
+  const __m256 a = _mm256_hadd_ps(_mm256_hadd_ps(v[0], v[1]), _mm256_hadd_ps(v[2], v[3]));
+  const __m256 b = _mm256_hadd_ps(_mm256_hadd_ps(v[4], v[5]), _mm256_hadd_ps(v[6], v[7]));
+  return _mm256_add_ps(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31));
+}
+
+void dots(const float* q, const float* keys, int dim, float* scores) {
+  for (int i = 0; i < kTileTokens; i += 8) {
+    const float* rows = keys + std::int64_t{i} * dim;
+    __m256 sums[8];
+    for (__m256& sum : sums) sum = _mm256_setzero_ps();
+    for (int d = 0; d < dim; d += 8) {
+      const __m256 query = _mm256_loadu_ps(q + d);
+      for (int j = 0; j < 8; ++j) {
+        sums[j] = _mm256_fmadd_ps(query, _mm256_loadu_ps(rows + std::int64_t{j} * dim + d), sums[j]);
+      }
+    }
+    _mm256_storeu_ps(scores + i, sumsOf(sums));
+  }
+}
+
+float largest(const float* scores, int num_scores) {
+  __m256 most = _mm256_loadu_ps(scores);
+  for (int i = 8; i < num_scores; i += 8) most = _mm256_max_ps(most, _mm256_loadu_ps(scores + i));
+  return largestOf(most);
+}
+
+float expSum(float* scores, int num_scores, float m) {
+  const __m256 most = _mm256_set1_ps(m);
+  __m256 sum = _mm256_setzero_ps();
+  for (int i = 0; i < num_scores; i += 8) {
+    const __m256 weights = exp8(_mm256_sub_ps(_mm256_loadu_ps(scores + i), most));
+    _mm256_storeu_ps(scores + i, weights);
+    sum = _mm256_add_ps(sum, weights);
+  }
+  return sumOf(sum);
+}
+
+void scale(float* values, int num_values, float factor) {
+  const __m256 f = _mm256_set1_ps(factor);
+  for (int i = 0; i < num_values; i += 8) _mm256_storeu_ps(values + i, _mm256_mul_ps(f, _mm256_loadu_ps(values + i)));
+}
+
+// out[0 .. 8 num_vectors) in registers while all tokens pass by.
+template <int num_vectors>
+INFEROSCOPE_SIMD void accumulateVectors(const float* weights, const float* values, int num_tokens, int dim,
+                                        float* out) {
+  __m256 sums[num_vectors];
+  for (int v = 0; v < num_vectors; ++v) sums[v] = _mm256_loadu_ps(out + v * 8);
+  for (int i = 0; i < num_tokens; ++i) {
+    const __m256 weight = _mm256_broadcast_ss(weights + i);
+    const float* row = values + std::int64_t{i} * dim;
+    for (int v = 0; v < num_vectors; ++v) sums[v] = _mm256_fmadd_ps(weight, _mm256_loadu_ps(row + v * 8), sums[v]);
+  }
+  for (int v = 0; v < num_vectors; ++v) _mm256_storeu_ps(out + v * 8, sums[v]);
+}
+
+void accumulate(const float* weights, const float* values, int num_tokens, int dim, float* out) {
+  int d = 0;
+  for (; d + 64 <= dim; d += 64) accumulateVectors<8>(weights, values + d, num_tokens, dim, out + d);
+  for (; d < dim; d += 8) accumulateVectors<1>(weights, values + d, num_tokens, dim, out + d);
+}
+
+}  // namespace
+
+const AttentionMath& avx2AttentionMath() {
+  static constexpr AttentionMath kMath = {decoder, dots, largest, expSum, scale, accumulate};
+  return kMath;
+}
+
+}  // namespace inferoscope::kernels::cpu

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "kernels/cpu/linear_avx2.h"
+
+#include "kernels/cpu/simd_avx2.h"
+#include "kernels/quant/formats.h"
+
+namespace inferoscope::kernels::cpu {
+namespace {
+
+// Tokens whose activations stay in cache while the rows of a panel pass by.
+constexpr int kTokensPerSweep = 32;
+constexpr int kBlock = 32;
+
+template <class F>
+concept PlainFormat = requires(const typename F::Block* blocks) {
+  F::load8(blocks);
+};
+
+template <class F>
+concept ByteFormat = requires(const typename F::Block& block) {
+  F::loadBytes(block);
+};
+
+template <class F>
+const typename F::Block* rowOf(const LinearPanel& panel, int row) {
+  return reinterpret_cast<const typename F::Block*>(panel.w) + std::int64_t{row} * (panel.num_cols / F::kBlockElems);
+}
+
+// ---- F32, F16: fp32 multiply-adds, 8 columns at once ----
+
+// The last, fewer than 8, columns; zeros beyond.
+template <class F>
+INFEROSCOPE_SIMD __m256 loadTail(const typename F::Block* blocks, int count) {
+  typename F::Block padded[8] = {};
+  for (int i = 0; i < count; ++i) padded[i] = blocks[i];
+  return F::load8(padded);
+}
+
+// num_rows_ x num_tokens_ outputs in registers: a weight is loaded once for all tokens of the tile.
+template <class F, int num_rows_, int num_tokens_>
+requires PlainFormat<F> INFEROSCOPE_SIMD void runTile(const LinearPanel& panel, int row, int token) {
+  const typename F::Block* w[num_rows_];
+  const float* x[num_tokens_];
+  __m256 sums[num_rows_][num_tokens_];
+  for (int r = 0; r < num_rows_; ++r) w[r] = rowOf<F>(panel, row + r);
+  for (int t = 0; t < num_tokens_; ++t) x[t] = reinterpret_cast<const float*>(panel.x + (token + t) * panel.x_bytes);
+  for (auto& of_row : sums) {
+    for (__m256& sum : of_row) sum = _mm256_setzero_ps();
+  }
+
+  const int whole = panel.num_cols / 8 * 8;
+  for (int c = 0; c < whole; c += 8) {
+    __m256 weights[num_rows_];
+    for (int r = 0; r < num_rows_; ++r) weights[r] = F::load8(w[r] + c);
+    for (int t = 0; t < num_tokens_; ++t) {
+      const __m256 values = _mm256_loadu_ps(x[t] + c);
+      for (int r = 0; r < num_rows_; ++r) sums[r][t] = _mm256_fmadd_ps(weights[r], values, sums[r][t]);
+    }
+  }
+  if (const int rest = panel.num_cols - whole; rest > 0) {
+    for (int r = 0; r < num_rows_; ++r) {
+      const __m256 weights = loadTail<F>(w[r] + whole, rest);
+      for (int t = 0; t < num_tokens_; ++t) {
+        sums[r][t] = _mm256_fmadd_ps(weights, loadTail<quant::F32>(x[t] + whole, rest), sums[r][t]);
+      }
+    }
+  }
+  for (int t = 0; t < num_tokens_; ++t) {
+    for (int r = 0; r < num_rows_; ++r) panel.out[(token + t) * panel.out_stride + row + r] = sumOf(sums[r][t]);
+  }
+}
+
+// ---- Blocks of bytes: integer dots, one fp32 multiply-add a block and lane ----
+
+// A token's activations in blocks of 32: x = scale * q. Lane i of `sums` is scale times the sum of the bytes that
+// lane i of an integer dot covers: times a weight block's min it is what that adds.
+struct QuantizedRow {
+  QuantizedRow(std::byte* begin, int num_cols)
+      : q(reinterpret_cast<std::int8_t*>(begin)),
+        sums(reinterpret_cast<float*>(begin + num_cols)),
+        scales(sums + num_cols / kBlock * 8) {}
+
+  std::int8_t* q;  // [num_cols]
+  float* sums;     // [num_cols / 32, 8]
+  float* scales;   // [num_cols / 32]
+};
+
+// Lane i: the sum of four products a[j] * b[j], j = 4 i ... 4 i + 3. Never saturates for b within -127..127.
+INFEROSCOPE_SIMD __m256i dotUnsigned(__m256i a, __m256i b) {
+  return _mm256_madd_epi16(_mm256_maddubs_epi16(a, b), _mm256_set1_epi16(1));
+}
+
+template <class F, int num_rows_, int num_tokens_>
+requires ByteFormat<F> INFEROSCOPE_SIMD void runTile(const LinearPanel& panel, int row, int token) {
+  const typename F::Block* w[num_rows_];
+  const std::int8_t* q[num_tokens_];
+  const float* x_sums[num_tokens_];
+  const float* x_scales[num_tokens_];
+  __m256 sums[num_rows_][num_tokens_];
+  for (int r = 0; r < num_rows_; ++r) w[r] = rowOf<F>(panel, row + r);
+  for (int t = 0; t < num_tokens_; ++t) {
+    const QuantizedRow x(const_cast<std::byte*>(panel.x) + (token + t) * panel.x_bytes, panel.num_cols);
+    q[t] = x.q;
+    x_sums[t] = x.sums;
+    x_scales[t] = x.scales;
+  }
+  for (auto& of_row : sums) {
+    for (__m256& sum : of_row) sum = _mm256_setzero_ps();
+  }
+
+  const int num_blocks = panel.num_cols / kBlock;
+  for (int b = 0; b < num_blocks; ++b) {
+    for (int r = 0; r < num_rows_; ++r) {
+      const __m256i bytes = F::loadBytes(w[r][b]);
+      const __m128 scale_and_min = F::loadScaleAndMin(w[r][b]);
+      const __m256 scale = _mm256_broadcastss_ps(scale_and_min);
+      for (int t = 0; t < num_tokens_; ++t) {
+        const __m256i x = _mm256_load_si256(reinterpret_cast<const __m256i*>(q[t] + b * kBlock));
+        const __m256 both_scales = _mm256_mul_ps(scale, _mm256_broadcast_ss(x_scales[t] + b));
+        if constexpr (F::kSignedBytes) {
+          // The unsigned operand takes |w|, the signed one x with w's sign.
+          const __m256i dot = dotUnsigned(_mm256_abs_epi8(bytes), _mm256_sign_epi8(x, bytes));
+          sums[r][t] = _mm256_fmadd_ps(both_scales, _mm256_cvtepi32_ps(dot), sums[r][t]);
+        } else {
+          const __m256 min = _mm256_broadcastss_ps(_mm_movehdup_ps(scale_and_min));
+          const __m256i dot = dotUnsigned(bytes, x);
+          sums[r][t] = _mm256_fmadd_ps(both_scales, _mm256_cvtepi32_ps(dot), sums[r][t]);
+          sums[r][t] = _mm256_fmadd_ps(min, _mm256_load_ps(x_sums[t] + b * 8), sums[r][t]);
+        }
+      }
+    }
+  }
+  for (int t = 0; t < num_tokens_; ++t) {
+    for (int r = 0; r < num_rows_; ++r) panel.out[(token + t) * panel.out_stride + row + r] = sumOf(sums[r][t]);
+  }
+}
+
+// ---- Tiles over a panel ----
+
+template <class F, int num_rows_>
+void runTokens(const LinearPanel& panel, int row, int begin, int end) {
+  int t = begin;
+  for (; t + 4 <= end; t += 4) runTile<F, num_rows_, 4>(panel, row, t);
+  switch (end - t) {
+    case 1:
+      runTile<F, num_rows_, 1>(panel, row, t);
+      break;
+    case 2:
+      runTile<F, num_rows_, 2>(panel, row, t);
+      break;
+    case 3:
+      runTile<F, num_rows_, 3>(panel, row, t);
+      break;
+    default:
+      break;
+  }
+}
+
+template <class F, int num_rows_>
+void runRows(const LinearPanel& panel, int begin_token, int end_token) {
+  int row = 0;
+  for (; row + num_rows_ <= panel.num_rows; row += num_rows_)
+    runTokens<F, num_rows_>(panel, row, begin_token, end_token);
+  for (; row < panel.num_rows; ++row) runTokens<F, 1>(panel, row, begin_token, end_token);
+}
+
+template <class F>
+void runPanel(const LinearPanel& panel) {
+  constexpr int kTileRows = PlainFormat<F> ? 3 : 2;  // with 4 tokens the sums fill the registers
+  constexpr int kRowsOfOneToken = 4;                 // a single token's sums are too few to keep the units busy
+  if (panel.num_tokens == 1) {
+    runRows<F, kRowsOfOneToken>(panel, 0, 1);
+    return;
+  }
+  for (int begin = 0; begin < panel.num_tokens; begin += kTokensPerSweep) {
+    const int rest = panel.num_tokens - begin;
+    runRows<F, kTileRows>(panel, begin, begin + (rest < kTokensPerSweep ? rest : kTokensPerSweep));
+  }
+}
+
+template <class F>
+void addIfMatches(FormatId format, LinearAvx2& found) {
+  if constexpr (PlainFormat<F> || ByteFormat<F>) {
+    if (format == F::kId) found = {runPanel<F>, ByteFormat<F>};
+  }
+}
+
+template <class... Fs>
+LinearAvx2 find(FormatId format, quant::FormatList<Fs...>) {
+  LinearAvx2 found;
+  (addIfMatches<Fs>(format, found), ...);
+  return found;
+}
+
+}  // namespace
+
+LinearAvx2 linearAvx2For(FormatId format) {
+  return find(format, quant::AllFormats{});
+}
+
+std::int64_t quantizedRowBytes(int num_cols) {
+  const std::int64_t num_blocks = num_cols / kBlock;
+  return (num_blocks * (kBlock + 8 * 4 + 4) + 63) / 64 * 64;
+}
+
+void quantizeRowAvx2(const float* x, int num_cols, std::byte* out) {
+  const QuantizedRow row(out, num_cols);
+  for (int b = 0; b < num_cols / kBlock; ++b) {
+    __m256 v[4];
+    __m256 largest = _mm256_setzero_ps();
+    __m256 any_nan = _mm256_setzero_ps();
+    for (int i = 0; i < 4; ++i) {
+      v[i] = _mm256_loadu_ps(x + b * kBlock + i * 8);
+      largest = _mm256_max_ps(largest, _mm256_andnot_ps(_mm256_set1_ps(-0.0F), v[i]));
+      any_nan = _mm256_or_ps(any_nan, _mm256_cmp_ps(v[i], v[i], _CMP_UNORD_Q));
+    }
+    float scale = largestOf(largest) / 127.0F;
+    const float inverse = scale != 0.0F ? 1.0F / scale : 0.0F;
+    if (_mm256_movemask_ps(any_nan) != 0) scale = __builtin_nanf("");  // must not be lost on the way to the logits
+
+    __m256i n[4];
+    for (int i = 0; i < 4; ++i) n[i] = _mm256_cvtps_epi32(_mm256_mul_ps(v[i], _mm256_set1_ps(inverse)));
+    // Packing works within 128-bit halves; the permutation puts the elements back in order.
+    const __m256i packed = _mm256_packs_epi16(_mm256_packs_epi32(n[0], n[1]), _mm256_packs_epi32(n[2], n[3]));
+    const __m256i q = _mm256_permutevar8x32_epi32(packed, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+    const __m256i lane_sums = dotUnsigned(_mm256_set1_epi8(1), q);
+    _mm256_store_si256(reinterpret_cast<__m256i*>(row.q + b * kBlock), q);
+    _mm256_store_ps(row.sums + b * 8, _mm256_mul_ps(_mm256_set1_ps(scale), _mm256_cvtepi32_ps(lane_sums)));
+    row.scales[b] = scale;
+  }
+}
+
+}  // namespace inferoscope::kernels::cpu

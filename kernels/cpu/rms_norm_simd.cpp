@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "kernels/cpu/elementwise_avx2.h"
+#include "kernels/cpu/row_parts.h"
+#include "kernels/cpu/rows.h"
+#include "kernels/op_costs.h"
+
+namespace inferoscope::kernels::cpu {
+namespace {
+
+constexpr int kPanelTokens = 8;
+
+void run(const RmsNormArgs& args, const Exec& exec) {
+  forPanels(exec, args.num_tokens, kPanelTokens, [&](int begin, int end, int) {
+    for (int t = begin; t < end; ++t) {
+      const float* x = args.x + std::int64_t{args.rows != nullptr ? args.rows[t] : t} * args.dim;
+      rmsNormRowAvx2(x, args.weight, args.dim, args.epsilon, args.out + std::int64_t{t} * args.dim);
+    }
+  });
+}
+
+}  // namespace
+
+Kernel<RmsNormArgs> rmsNormAvx2() {
+  return {"rms_norm.avx2", "simd", "RMS norm, AVX2", Device::kCpu, needsAvx2, rmsNormCost, noScratch, run};
+}
+
+}  // namespace inferoscope::kernels::cpu

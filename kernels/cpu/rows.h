@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "kernels/kernel.h"
+
+namespace inferoscope::kernels::cpu {
+
+// The CPU's rows of the catalog, each defined in the file of its name.
+Kernel<EmbedArgs> embedPlain();
+Kernel<RmsNormArgs> rmsNormAvx2();
+Kernel<RmsNormArgs> rmsNormNaive();
+Kernel<LinearArgs> linearAvx2();
+Kernel<LinearArgs> linearNaive();
+Kernel<RopeArgs> ropePlain();
+Kernel<KvAppendArgs> kvAppendPlain();
+Kernel<AttentionArgs> attentionFlash();
+Kernel<AttentionArgs> attentionFlashScalar();
+Kernel<AttentionArgs> attentionNaive();
+Kernel<AttentionArgs> attentionNaiveScalar();
+Kernel<SwiGluArgs> swiGluAvx2();
+Kernel<SwiGluArgs> swiGluNaive();
+Kernel<AddArgs> addPlain();
+
+}  // namespace inferoscope::kernels::cpu
