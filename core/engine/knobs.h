@@ -14,17 +14,17 @@ enum class Rebuilds : std::uint8_t { kNothing, kKvCache, kWeights };
 
 // One toggle: the one place that knows it. Panel, CLI flags, scenario files and exports are all made from the table.
 struct Knob {
-  std::string_view id;           // "block-size"
-  std::string_view label;        // "Block size"
-  std::string_view explanation;  // one or two sentences for people: what it does, what to expect
-  std::string_view unit;         // "tokens", "MiB", ""
-  std::vector<std::string> choices;  // empty: an integer from min to max
+  std::string_view id;                 // "block-size"
+  std::string_view label;              // "Block size"
+  std::string_view explanation;        // one or two sentences for people: what it does, what to expect
+  std::string_view unit{};             // "tokens", "MiB", ""
+  std::vector<std::string> choices{};  // empty: an integer from min to max
   int min = 0;
   int max = 0;
   Rebuilds rebuilds = Rebuilds::kNothing;
-  std::string (*get)(const EngineOptions&);
+  std::string (*get)(const EngineOptions&) = nullptr;
   // The value was checked against choices or range.
-  void (*set)(EngineOptions&, std::string_view value);
+  void (*set)(EngineOptions&, std::string_view value) = nullptr;
 };
 
 std::span<const Knob> knobs();
