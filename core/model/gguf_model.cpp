@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/model/gguf_model.h"
+
+#include "core/error.h"
+#include "core/model/bpe_tokenizer.h"
+#include "core/model/config_reader.h"
+#include "core/model/gguf.h"
+#include "core/model/utf8.h"
+#include "core/model/weights.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <set>
+
+namespace inferoscope::core {
+namespace {
+
+const GgufTensor& checkedTensor(const GgufFile& file, const WeightSlot& slot) {
+  const GgufTensor* tensor = file.findTensor(slot.name);
+  if (!tensor) throw Error(fmt::format("{}: tensor {}: is missing", file.name(), slot.name));
+  std::vector<std::int64_t> expected{slot.num_cols};
+  if (slot.matrix) expected.push_back(slot.num_rows);
+  if (tensor->dims != expected) {
+    throw Error(fmt::format("{}: tensor {}: has the shape {}, but this model needs {} (its data is at byte {})",
+                            file.name(), slot.name, shownDims(tensor->dims), shownDims(expected), tensor->position));
+  }
+  return *tensor;
+}
+
+// Tensors that nothing asks for are worth a notice, unless they would have changed the result.
+void checkExtraTensors(const GgufFile& file, const std::vector<WeightSlot>& slots, std::vector<std::string>& notices) {
+  std::set<std::string_view> known;
+  for (const WeightSlot& slot : slots) known.insert(slot.name);
+  std::vector<std::string> extra;
+  for (const GgufTensor& tensor : file.tensors()) {
+    if (known.contains(tensor.name)) continue;
+    if (tensor.name.ends_with(".bias") || tensor.name.ends_with("_norm.weight")) {
+      throw Error(fmt::format("{}: tensor {}: biases and norms beyond those of llama are not supported", file.name(),
+                              shown(tensor.name)));
+    }
+    extra.push_back(shown(tensor.name));
+  }
+  if (extra.size() == 1) notices.push_back(fmt::format("tensor {} is not used", extra[0]));
+  if (extra.size() > 1) notices.push_back(fmt::format("{} tensors are not used: {}, ...", extra.size(), extra[0]));
+}
+
+// Norms are read as f32 by every kernel, however they are stored.
+std::vector<PlacedWeight> weightsAsKept(const GgufFile& file, const std::vector<WeightSlot>& slots) {
+  std::vector<PlacedWeight> weights;
+  for (const WeightSlot& slot : slots) {
+    const kernels::Format* stored = kernels::findFormat(checkedTensor(file, slot).format);
+    weights.push_back({slot, slot.norm ? kernels::findFormat("f32") : stored});
+  }
+  return weights;
+}
+
+void sumStoredBytes(const GgufFile& file, const std::vector<WeightSlot>& slots, Model& model) {
+  for (const WeightSlot& slot : slots) {
+    const GgufTensor& tensor = *file.findTensor(slot.name);
+    model.format_bytes[std::string(kernels::formatOf(tensor.format).name)] += tensor.bytes;
+    model.weight_bytes += tensor.bytes;
+  }
+}
+
+// Copies weights from a file to a device, a chunk at a time.
+class WeightCopier {
+ public:
+  WeightCopier(const GgufFile& file, Backend& backend, std::int64_t total_bytes, const LoadProgress& progress,
+               std::stop_token stop)
+      : m_file(file), m_backend(backend), m_total_bytes(total_bytes), m_progress(progress), m_stop(std::move(stop)) {}
+
+  void copy(const PlacedWeight& weight, Buffer& to) {
+    const GgufTensor& tensor = *m_file.findTensor(weight.slot.name);
+    const auto bytes = static_cast<std::size_t>(tensor.bytes);
+    if (tensor.format != weight.format->id) {
+      const std::vector<float> values = decoded(tensor);
+      m_backend.upload(to, weight.offset, std::as_bytes(std::span(values)));
+      return;
+    }
+    for (std::size_t start = 0; start < bytes; start += kChunkBytes) {
+      const std::span<std::byte> chunk = std::span(m_chunk).first(std::min(kChunkBytes, bytes - start));
+      m_file.read(tensor, start, chunk);
+      m_backend.upload(to, weight.offset + start, chunk);
+      advance(chunk.size());
+    }
+  }
+
+ private:
+  std::vector<float> decoded(const GgufTensor& tensor) {
+    std::vector<std::byte> stored(static_cast<std::size_t>(tensor.bytes));
+    m_file.read(tensor, 0, stored);
+    advance(stored.size());
+    std::vector<float> values(static_cast<std::size_t>(tensor.dims[0]));
+    kernels::formatOf(tensor.format).decode(stored.data(), values.data(), tensor.dims[0]);
+    return values;
+  }
+
+  void advance(std::size_t bytes) {
+    if (m_stop.stop_requested()) throw Cancelled();
+    m_done_bytes += static_cast<std::int64_t>(bytes);
+    if (m_progress) {
+      m_progress("copying weights", static_cast<double>(m_done_bytes) / static_cast<double>(m_total_bytes));
+    }
+  }
+
+  static constexpr std::size_t kChunkBytes = 1 << 20;  // stays in the core's cache between the read and the upload
+
+  const GgufFile& m_file;
+  Backend& m_backend;
+  std::int64_t m_total_bytes;
+  const LoadProgress& m_progress;
+  std::stop_token m_stop;
+  std::int64_t m_done_bytes = 0;
+  std::vector<std::byte> m_chunk = std::vector<std::byte>(kChunkBytes);
+};
+
+void readTokenizer(const GgufFile& file, Model& model) {
+  auto tokenizer = readBpeTokenizer(file.metadata(), model.notices);
+  model.config.num_tokens = tokenizer->numTokens();
+  if (model.config.num_tokens > model.config.vocab_size) {
+    file.metadata().fail("tokenizer.ggml.tokens",
+                         fmt::format("the tokenizer has {} tokens, but token_embd.weight has only {} rows",
+                                     model.config.num_tokens, model.config.vocab_size));
+  }
+  const auto text = file.metadata().text("tokenizer.chat_template");
+  model.chat = recogniseChatTemplate(text.value_or(""), model.notices);
+  model.tokenizer = std::move(tokenizer);
+}
+
+}  // namespace
+
+std::shared_ptr<const Model> loadGgufModel(const std::filesystem::path& path, Backend* backend,
+                                           const LoadProgress& progress, std::stop_token stop) {
+  if (progress) progress("reading the header", 0.0);
+  const GgufFile file = GgufFile::open(path);
+  const auto model = std::make_shared<Model>();
+  model->source = path.string();
+  model->config = readConfig(file);
+  const std::vector<WeightSlot> slots = weightSlots(*model);
+  std::vector<PlacedWeight> weights = weightsAsKept(file, slots);
+  checkExtraTensors(file, slots, model->notices);
+  readTokenizer(file, *model);
+  sumStoredBytes(file, slots, *model);
+  const std::size_t memory_bytes = placeWeights(weights);
+  std::shared_ptr<Buffer> memory;
+  if (backend) {
+    memory = backend->allocate(memory_bytes, fmt::format("the weights of {}", model->config.name));
+    WeightCopier copier(file, *backend, model->weight_bytes, progress, std::move(stop));
+    for (const PlacedWeight& weight : weights) copier.copy(weight, *memory);
+    file.checkUnchanged();
+  }
+  bindWeights(*model, weights, std::move(memory));
+  return model;
+}
+
+}  // namespace inferoscope::core
