@@ -28,10 +28,10 @@ class Tokenizer {
   std::string decode(const std::vector<TokenId>& ids, bool show_special = false) const;
 
   virtual int numTokens() const = 0;
-  virtual bool isEndOfTurn(TokenId id) const = 0;  // eos and every end-of-turn token the vocabulary marks
-  virtual TokenId bos() const = 0;                 // -1: none
-  virtual TokenId eos() const = 0;                 // -1: none
-  virtual std::string_view kind() const = 0;       // "gpt2"
+  virtual bool isEndOfTurn(TokenId id) const = 0;     // eos and every end-of-turn token the vocabulary marks
+  virtual TokenId bos() const = 0;                    // -1: none
+  virtual TokenId eos() const = 0;                    // -1: none
+  virtual std::string_view kind() const = 0;          // "gpt2"
   virtual std::string_view preTokenizer() const = 0;  // "smollm"
 };
 
