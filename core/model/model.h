@@ -38,12 +38,12 @@ struct Model {
 
   std::shared_ptr<const Tokenizer> tokenizer;
   ChatTemplate chat;
-  std::vector<std::string> notices;       // what a person should know: "no chat template: ..."
+  std::vector<std::string> notices;  // what a person should know: "no chat template: ..."
 
-  std::string source;                     // path or synthetic:NAME
+  std::string source;                                // path or synthetic:NAME
   std::map<std::string, std::int64_t> format_bytes;  // stored bytes by format name
-  std::int64_t weight_bytes = 0;          // stored bytes of all tensors, a tied embedding once
-  std::vector<std::shared_ptr<Buffer>> memory;  // keeps the weights alive
+  std::int64_t weight_bytes = 0;                     // stored bytes of all tensors, a tied embedding once
+  std::vector<std::shared_ptr<Buffer>> memory;       // keeps the weights alive
 };
 
 // Bytes that one token takes in the cache: keys and values of all layers, in a KV format (by name).

@@ -17,8 +17,8 @@ struct ModelConfig {
   int num_heads = 0;
   int num_kv_heads = 0;
   int head_dim = 0;
-  int vocab_size = 0;        // rows of the embedding
-  int num_tokens = 0;        // ids the tokenizer knows, at most vocab_size; the rest are never sampled
+  int vocab_size = 0;  // rows of the embedding
+  int num_tokens = 0;  // ids the tokenizer knows, at most vocab_size; the rest are never sampled
   int context_length = 0;
   int rope_dim = 0;
   double rope_freq_base = 10000.0;

@@ -21,13 +21,18 @@ using LoadProgress = std::function<void(std::string_view stage, double fraction)
 std::shared_ptr<const Model> loadModel(const std::string& source, Backend& backend, const LoadProgress& progress,
                                        std::stop_token stop);
 
+// As loadModel(), but without the weights (their pointers are null): for those who only describe or tokenize.
+std::shared_ptr<const Model> describeModel(const std::string& source);
+
+inline constexpr std::string_view kFallbackModel = "synthetic:smollm2-135m";
+
 // $XDG_DATA_HOME/inferoscope/models
 std::filesystem::path modelFolder();
 
 // The file that `default` stands for; need not exist.
 std::filesystem::path defaultModelPath();
 
-// What to open where nothing was asked for: `default` if its file exists, else `synthetic:smollm2-135m`.
+// What to open where nothing was asked for: `default` if its file exists, else kFallbackModel.
 std::string startupModel();
 
 }  // namespace inferoscope::core

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/model/model.h"
+
+#include <string>
+#include <vector>
+
+namespace inferoscope::core {
+
+// One tensor that the forward pass needs: its name in files, its shape, and where its address goes in a Model.
+struct WeightSlot {
+  std::string name;  // "blk.0.attn_q.weight"
+  int num_rows = 1;
+  int num_cols = 0;
+  kernels::WeightMatrix* matrix = nullptr;  // one of these two is set
+  const float** norm = nullptr;             // a vector of num_cols floats
+};
+
+// All weights of a model of this shape, in the order of use; model.layers is made to fit. A tied output has no slot of
+// its own: bindWeights() points it at the embedding.
+std::vector<WeightSlot> weightSlots(Model& model);
+
+// Where each slot's weights lie in one buffer.
+struct PlacedWeight {
+  WeightSlot slot;
+  const kernels::Format* format = nullptr;  // as kept in memory
+  std::size_t offset = 0;                   // 64-byte aligned
+  std::size_t bytes = 0;
+};
+
+// Gives each weight its place, in order. Returns the bytes that the buffer needs.
+std::size_t placeWeights(std::vector<PlacedWeight>& weights);
+
+// Points the model at its weights in `memory`; null: at nothing, for a model that is only described.
+void bindWeights(Model& model, const std::vector<PlacedWeight>& weights, std::shared_ptr<Buffer> memory);
+
+}  // namespace inferoscope::core
