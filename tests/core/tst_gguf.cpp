@@ -44,7 +44,7 @@ constexpr Case kCases[] = {
     {"a05_alignment_3.gguf", "REJECT", "key general.alignment: the alignment is 3; it must be a power of two"},
     {"a05_alignment_wrong_type.gguf", "REJECT", "key general.alignment: expected uint32, found int32"},
     {"a06_key_length_2p48.gguf", "REJECT",
-     "the key of metadata entry 0 claims 281474976710656 bytes, but only 0 are left"},
+     "the key of metadata entry 0 claims 281474976710655 bytes, but only 0 are left"},
     {"a06_string_length_max.gguf", "REJECT", "claims 18446744073709551615 bytes, but only"},
     {"a09_token_type_u8.gguf", "REJECT",
      "key tokenizer.ggml.token_type: expected array of int32, found array of uint8"},
