@@ -46,10 +46,10 @@ inline std::vector<Include> includesOf(std::string_view source) {
 
 // What a library header belongs to; "other" if no room may use it.
 inline std::string_view libraryOf(const std::string& header) {
-  static const std::regex kStd("[a-z0-9_]+");
+  static const std::regex kStd("[a-z0-9_]+|(math|stddef|stdint)\\.h");
   static const std::regex kQt("Q[A-Z][A-Za-z0-9]*(/Q[A-Z][A-Za-z0-9]*)?");
   static const std::regex kCuda("(cuda|cublas|cooperative_groups|nvtx|mma\\.h|cub/|thrust/).*");
-  static const std::regex kPosix("sys/.*|linux/.*|(unistd|fcntl|dlfcn|pthread|sched|signal|time)\\.h");
+  static const std::regex kPosix("sys/.*|linux/.*|(unistd|fcntl|dlfcn|pthread|pwd|sched|signal|time)\\.h");
   static const std::regex kSimd("(x86intrin|immintrin|cpuid)\\.h");
   if (std::regex_match(header, kStd)) return "std";
   if (std::regex_match(header, kQt) || header == "qcustomplot.h") return "Qt";
