@@ -19,11 +19,11 @@ enum class ArrivalKind : std::uint8_t { kClosedLoop, kConstant, kPoisson, kGamma
 
 struct Arrivals {
   ArrivalKind kind = ArrivalKind::kClosedLoop;
-  int concurrency = 4;            // closed loop: users who ask again when their answer is there
-  double think_time_s = 0;        // closed loop
-  double requests_per_s = 1;      // the others
-  double burstiness = 1;          // gamma: shape of the gaps; 1 is Poisson, below 1 bursty
-  int num_requests = 0;           // 0: without end
+  int concurrency = 4;        // closed loop: users who ask again when their answer is there
+  double think_time_s = 0;    // closed loop
+  double requests_per_s = 1;  // the others
+  double burstiness = 1;      // gamma: shape of the gaps; 1 is Poisson, below 1 bursty
+  int num_requests = 0;       // 0: without end
 
   friend bool operator==(const Arrivals&, const Arrivals&) = default;
 };
@@ -32,8 +32,8 @@ enum class LengthKind : std::uint8_t { kFixed, kUniform, kLognormal };
 
 struct Lengths {
   LengthKind kind = LengthKind::kFixed;
-  double mean = 64;               // fixed: the length; lognormal: exp(mu)
-  double sigma = 0.5;             // lognormal: of ln
+  double mean = 64;    // fixed: the length; lognormal: exp(mu)
+  double sigma = 0.5;  // lognormal: of ln
   int min = 1;
   int max = 512;
 
@@ -41,22 +41,43 @@ struct Lengths {
 };
 
 // A workload as a person writes it: resources/scenarios/*.json. Plain value.
+//
+// The file is one JSON object. Every field but `id` may be left out; unknown ones are refused. A text may also be
+// written as a list of its lines.
+//   id, title, explanation  texts
+//   model                   MODEL to load: a GGUF file, "default", "synthetic:NAME[:FORMAT]"
+//   seed                    whole number: the same seed gives the same requests
+//   arrivals                {"kind": "closed-loop", "concurrency": users, "think_time_s": pause before asking again}
+//                           or {"kind": "constant" | "poisson" | "gamma", "requests_per_s": rate,
+//                               "burstiness": shape of gamma's gaps, 1 = Poisson, below 1 bursty};
+//                           both with "num_requests": how many in all, 0 = without end
+//   prompts                 texts, asked in a shuffled order, then again in another; none: random token ids
+//   variations              texts added to the prompts, in turn, from the second time on
+//   chat                    true: prompts go through the model's chat template
+//   system_prompt           text that all requests begin with
+//   prompt_tokens           length of prompts of random ids: a number, or {"kind": "fixed", "mean"},
+//                           {"kind": "uniform", "min", "max"}, {"kind": "lognormal", "mean": exp(mu), "sigma", "min",
+//                           "max"}
+//   output_tokens           most tokens of an answer, in the same form
+//   ignore_end_of_turn      true: answers have exactly that many
+//   sampling                {"temperature", "top_k", "top_p", "min_p", "repeat_penalty", "repeat_last_n"}
+//   knobs                   {"block-size": 16, "prefix-cache": "off", ...}: any of the knob table
 struct Scenario {
   std::string id;
   std::string title;
   std::string explanation;
-  std::string model;                        // empty: whatever is loaded
+  std::string model;  // empty: whatever is loaded
   std::uint64_t seed = 1;
   Arrivals arrivals;
-  std::vector<std::string> prompts;         // texts asked in a seeded order; empty: token ids by prompt_tokens
-  std::vector<std::string> variations;      // added to the prompts, in turn, when they come round again
-  bool chat = true;                         // prompts go through the model's chat template
-  std::string system_prompt;                // shared by all requests; empty: none
-  Lengths prompt_tokens;                    // used where there are no prompts
-  Lengths output_tokens;                    // most tokens of an answer
-  bool ignore_end_of_turn = false;          // answers have exactly output_tokens tokens
+  std::vector<std::string> prompts;     // texts asked in a seeded order; empty: token ids by prompt_tokens
+  std::vector<std::string> variations;  // added to the prompts, in turn, when they come round again
+  bool chat = true;                     // prompts go through the model's chat template
+  std::string system_prompt;            // shared by all requests; empty: none
+  Lengths prompt_tokens;                // used where there are no prompts
+  Lengths output_tokens;                // most tokens of an answer
+  bool ignore_end_of_turn = false;      // answers have exactly output_tokens tokens
   SamplingParams sampling;
-  std::map<std::string, std::string> knobs; // id -> value; checked, applied by whoever runs the scenario
+  std::map<std::string, std::string> knobs;  // id -> value; checked, applied by whoever runs the scenario
 };
 
 // Throws Error naming the file and the field.
