@@ -172,7 +172,7 @@ void readKnobs(Fields& scenario, std::map<std::string, std::string>& to) {
   EngineOptions options;
   for (const auto& [id, setting] : value->items()) {
     const std::string text = setting.is_string() ? setting.get<std::string>() : setting.dump();
-    if (const std::string wrong = setKnob(options, id, text); !wrong.empty()) fields.fail(id, wrong);
+    if (const std::string wrong = setKnob(options, id, text); !wrong.empty()) fields.fail("", wrong);
     to[id] = text;
   }
 }
