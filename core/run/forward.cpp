@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/forward.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+
+namespace inferoscope::core {
+namespace {
+
+using namespace kernels;
+
+constexpr int kOpsPerLayer = 15;
+constexpr int kOpsOutsideLayers = 3;
+constexpr std::size_t kAlignFloats = 16;  // 64 bytes
+
+std::size_t padded(std::size_t num_floats) {
+  return (num_floats + kAlignFloats - 1) / kAlignFloats * kAlignFloats;
+}
+
+// The forward pass of one batch: what its layers have in common.
+struct Pass {
+  const ModelConfig& config;
+  const Model& model;
+  const Batch& batch;
+  const KvCache& kv;
+  OpRunner& ops;
+  Workspace& ws;
+  int num_tokens;
+
+  void norm(std::string_view name, int layer, const float* weight) const {
+    ops.run(name, layer,
+            RmsNormArgs{.x = ws.hidden,
+                        .weight = weight,
+                        .rows = nullptr,
+                        .out = ws.normed,
+                        .num_tokens = num_tokens,
+                        .dim = config.model_dim,
+                        .epsilon = config.norm_epsilon});
+  }
+
+  void linear(std::string_view name, int layer, const WeightMatrix& w, const float* x, float* out) const {
+    ops.run(name, layer, LinearArgs{.x = x, .w = w, .out = out, .num_tokens = num_tokens});
+  }
+
+  void rope(std::string_view name, int layer, float* x, int num_heads) const {
+    ops.run(name, layer,
+            RopeArgs{.x = x,
+                     .positions = batch.positions.data(),
+                     .inv_freq = model.inv_freq.data(),
+                     .num_tokens = num_tokens,
+                     .num_heads = num_heads,
+                     .head_dim = config.head_dim,
+                     .rope_dim = config.rope_dim,
+                     .style = config.rope_style});
+  }
+
+  void addToHidden(std::string_view name, int layer, const float* y) const {
+    ops.run(name, layer, AddArgs{.x = ws.hidden, .y = y, .num_tokens = num_tokens, .dim = config.model_dim});
+  }
+
+  PagedKvView cacheOf(int layer) const {
+    PagedKvView view = kv.layer(layer);
+    view.block_tables = batch.block_tables.data();
+    view.block_table_stride = batch.block_table_stride;
+    view.kv_lens = batch.kv_lens.data();
+    view.num_seqs = batch.numSeqs();
+    return view;
+  }
+
+  void attention(int layer, const LayerWeights& w) const {
+    norm("attn_norm", layer, w.attn_norm);
+    linear("attn_q", layer, w.attn_q, ws.normed, ws.q);
+    linear("attn_k", layer, w.attn_k, ws.normed, ws.k);
+    linear("attn_v", layer, w.attn_v, ws.normed, ws.v);
+    rope("rope_q", layer, ws.q, config.num_heads);
+    rope("rope_k", layer, ws.k, config.num_kv_heads);
+    const PagedKvView cache = cacheOf(layer);
+    ops.run("kv_append", layer,
+            KvAppendArgs{.keys = ws.k,
+                         .values = ws.v,
+                         .positions = batch.positions.data(),
+                         .token_seqs = batch.token_seqs.data(),
+                         .kv = cache,
+                         .num_tokens = num_tokens});
+    ops.run("attention", layer,
+            AttentionArgs{.q = ws.q,
+                          .kv = cache,
+                          .q_starts = batch.q_starts.data(),
+                          .out = ws.attended,
+                          .num_tokens = num_tokens,
+                          .num_heads = config.num_heads,
+                          .scale = 1.0F / std::sqrt(static_cast<float>(config.head_dim))});
+    linear("attn_output", layer, w.attn_output, ws.attended, ws.normed);
+    addToHidden("attn_add", layer, ws.normed);
+  }
+
+  void feedForward(int layer, const LayerWeights& w) const {
+    norm("ffn_norm", layer, w.ffn_norm);
+    linear("ffn_gate", layer, w.ffn_gate, ws.normed, ws.gate);
+    linear("ffn_up", layer, w.ffn_up, ws.normed, ws.up);
+    ops.run(
+        "swiglu", layer,
+        SwiGluArgs{
+            .gate = ws.gate, .up = ws.up, .out = ws.gate, .num_tokens = num_tokens, .hidden_dim = config.hidden_dim});
+    linear("ffn_down", layer, w.ffn_down, ws.gate, ws.normed);
+    addToHidden("ffn_add", layer, ws.normed);
+  }
+
+  // Only the rows whose next token is wanted: the output matrix is the largest of a small model.
+  void output() const {
+    const int num_rows = static_cast<int>(batch.logit_rows.size());
+    ops.run("output_norm", -1,
+            RmsNormArgs{.x = ws.hidden,
+                        .weight = model.output_norm,
+                        .rows = batch.logit_rows.data(),
+                        .out = ws.normed,
+                        .num_tokens = num_rows,
+                        .dim = config.model_dim,
+                        .epsilon = config.norm_epsilon});
+    ops.run("output", -1, LinearArgs{.x = ws.normed, .w = model.output, .out = ws.logits, .num_tokens = num_rows});
+  }
+};
+
+}  // namespace
+
+Workspace::Workspace(const ModelConfig& config, Backend& backend) : m_config(config), m_backend(backend) {}
+
+void Workspace::reserve(int num_tokens, int num_logit_rows) {
+  if (num_tokens <= m_num_tokens && num_logit_rows <= m_num_logit_rows) return;
+  const auto tokens = static_cast<std::size_t>(std::max(num_tokens, m_num_tokens));
+  const auto rows = static_cast<std::size_t>(std::max(num_logit_rows, m_num_logit_rows));
+  const auto dim = static_cast<std::size_t>(m_config.model_dim);
+  const auto q_dim = static_cast<std::size_t>(m_config.num_heads * m_config.head_dim);
+  const auto kv_dim = static_cast<std::size_t>(m_config.num_kv_heads * m_config.head_dim);
+  const auto hidden_dim = static_cast<std::size_t>(m_config.hidden_dim);
+  const auto vocab = static_cast<std::size_t>(m_config.vocab_size);
+
+  struct Part {
+    float** pointer;
+    std::size_t num_floats;
+  };
+  const std::array<Part, 9> parts = {{{&hidden, tokens * dim},
+                                      {&normed, tokens * dim},
+                                      {&q, tokens * q_dim},
+                                      {&k, tokens * kv_dim},
+                                      {&v, tokens * kv_dim},
+                                      {&attended, tokens * q_dim},
+                                      {&gate, tokens * hidden_dim},
+                                      {&up, tokens * hidden_dim},
+                                      {&logits, rows * vocab}}};
+  std::size_t total = 0;
+  for (const Part& part : parts) total += padded(part.num_floats);
+  m_memory.reset();  // nothing in it outlives a step
+  m_num_tokens = m_num_logit_rows = 0;
+  m_memory = m_backend.allocate(total * sizeof(float), "the activations of a step");
+  auto* next = reinterpret_cast<float*>(m_memory->data());
+  for (const Part& part : parts) {
+    *part.pointer = next;
+    next += padded(part.num_floats);
+  }
+  m_num_tokens = static_cast<int>(tokens);
+  m_num_logit_rows = static_cast<int>(rows);
+}
+
+int numOps(const ModelConfig& config) {
+  return kOpsOutsideLayers + kOpsPerLayer * config.num_layers;
+}
+
+std::span<const float> forward(const Model& model, const Batch& batch, const KvCache& kv, OpRunner& ops,
+                               Workspace& workspace) {
+  const int num_logit_rows = static_cast<int>(batch.logit_rows.size());
+  workspace.reserve(batch.numTokens(), num_logit_rows);
+  const Pass pass{model.config, model, batch, kv, ops, workspace, batch.numTokens()};
+
+  ops.run("token_embedding", -1,
+          EmbedArgs{.table = model.token_embedding,
+                    .token_ids = batch.token_ids.data(),
+                    .out = workspace.hidden,
+                    .num_tokens = pass.num_tokens});
+  for (int layer = 0; layer < model.config.num_layers; ++layer) {
+    const LayerWeights& weights = model.layers[static_cast<std::size_t>(layer)];
+    pass.attention(layer, weights);
+    pass.feedForward(layer, weights);
+  }
+  if (num_logit_rows > 0) pass.output();
+  return {workspace.logits,
+          static_cast<std::size_t>(num_logit_rows) * static_cast<std::size_t>(model.config.vocab_size)};
+}
+
+}  // namespace inferoscope::core
