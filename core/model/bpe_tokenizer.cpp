@@ -36,6 +36,13 @@ struct Vocabulary {
   bool add_bos = false;
 };
 
+// False for control characters, and for bytes that begin no assigned character. Vocabularies of real models lack some
+// of those; without a token they are left out.
+bool occursInText(int byte) {
+  const bool is_control = (byte < 0x20 && byte != '\t' && byte != '\n' && byte != '\r') || byte == 0x7F;
+  return !is_control && byte != 0xC0 && byte != 0xC1 && byte != 0xF1 && byte != 0xF2 && byte < 0xF5;
+}
+
 class BpeTokenizer final : public Tokenizer {
  public:
   BpeTokenizer(Vocabulary vocabulary, const StringList& merges, std::vector<std::string>& notices)
@@ -142,7 +149,9 @@ class BpeTokenizer final : public Tokenizer {
     for (std::size_t byte = 0; byte < 256; ++byte) {
       m_byte_tokens[byte] = find(m_byte_text.character(static_cast<unsigned char>(byte)));
     }
-    const auto num_missing = std::ranges::count(m_byte_tokens, -1);
+    const auto is_missing = [&](int byte) { return m_byte_tokens[static_cast<std::size_t>(byte)] < 0; };
+    std::int64_t num_missing = 0;
+    for (int byte = 0; byte < 256; ++byte) num_missing += is_missing(byte) && occursInText(byte);
     if (num_missing > 0) {
       notices.push_back(fmt::format("{} of the 256 bytes have no token; they are left out of texts", num_missing));
     }

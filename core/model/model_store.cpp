@@ -6,8 +6,6 @@
 #include "core/model/synthetic.h"
 
 #include <fmt/format.h>
-#include <pwd.h>
-#include <unistd.h>
 #include <cstdlib>
 
 namespace inferoscope::core {
@@ -20,8 +18,7 @@ fs::path dataHome() {
   const auto absolute = [](const char* value) { return value && fs::path(value).is_absolute(); };
   if (const char* data = std::getenv("XDG_DATA_HOME"); absolute(data)) return data;
   if (const char* home = std::getenv("HOME"); absolute(home)) return fs::path(home) / ".local/share";
-  const passwd* user = ::getpwuid(::getuid());
-  return fs::path(user ? user->pw_dir : "/") / ".local/share";
+  return ".local/share";
 }
 
 std::shared_ptr<const Model> openModel(const std::string& source, Backend* backend, const LoadProgress& progress,

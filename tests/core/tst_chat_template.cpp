@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/model/chat_template.h"
+
+#include <QTest>
+
+using namespace inferoscope::core;
+
+namespace {
+
+constexpr const char* kPlainChatMl =
+    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
+
+// As two model families write theirs: the line breaks within a string stand as themselves, or as \n.
+constexpr const char* kWithSystem =
+    "{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' %}{{ '<|im_start|>system\n"
+    "You help, politely.<|im_end|>\n' }}{% endif %}{{'<|im_start|>' + message['role'] + '\n' + message['content'] + "
+    "'<|im_end|>' + '\n'}}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}";
+constexpr const char* kWithSystemEscaped =
+    "{%- if tools %}{{- '<|im_start|>system\\n' }}{%- if messages[0].role == 'system' %}{{- messages[0].content }}"
+    "{%- endif %}{%- else %}{{- '<|im_start|>system\\nYou are Q.<|im_end|>\\n' }}{%- endif %}"
+    "{%- for message in messages %}{{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}"
+    "{%- endfor %}";
+
+}  // namespace
+
+class TestChatTemplate : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void family_data();
+  void family();
+  void render();
+  void brokenNeverCrashes();
+};
+
+void TestChatTemplate::family_data() {
+  QTest::addColumn<QString>("text");
+  QTest::addColumn<bool>("is_chat_ml");
+  QTest::addColumn<QString>("default_system");
+  QTest::addColumn<QString>("notice");
+  QTest::newRow("chatml") << kPlainChatMl << true << ""
+                          << "";
+  QTest::newRow("with system") << kWithSystem << true << "You help, politely."
+                               << "";
+  QTest::newRow("with escaped system") << kWithSystemEscaped << true << "You are Q."
+                                       << "";
+  QTest::newRow("none") << "" << false << ""
+                        << "no chat template";
+  QTest::newRow("other") << "{% for m in messages %}[INST] {{ m.content }} [/INST]{% endfor %}" << false << ""
+                         << "unknown family";
+  QTest::newRow("recursive") << "{% macro x() %}{{ x() }}{% endmacro %}{{ x() }}" << false << ""
+                             << "unknown family";
+  QTest::newRow("unclosed tag") << "<|im_start|><|im_end|>{% for m in messages %}{{ m.content }" << false << ""
+                                << "tag at byte 45 does not close";
+  QTest::newRow("unclosed block") << "<|im_start|><|im_end|>{% for m in messages %}" << false << ""
+                                  << "\"for\" does not end";
+  QTest::newRow("unclosed quote") << "<|im_start|><|im_end|>{{ 'a }}" << false << ""
+                                  << "does not close";
+  QTest::newRow("crossed blocks") << "<|im_start|><|im_end|>{% if a %}{% endfor %}" << false << ""
+                                  << "endfor at byte 32 ends nothing";
+  QTest::newRow("mark within quotes") << "{{ '<|im_start|>}}' }}<|im_end|>{# 'quote #}" << true << ""
+                                      << "";
+}
+
+void TestChatTemplate::family() {
+  QFETCH(QString, text);
+  QFETCH(bool, is_chat_ml);
+  QFETCH(QString, default_system);
+  QFETCH(QString, notice);
+  std::vector<std::string> notices;
+  const ChatTemplate chat = recogniseChatTemplate(text.toStdString(), notices);
+  QCOMPARE(chat.family == ChatFamily::kChatMl, is_chat_ml);
+  QCOMPARE(QString::fromStdString(chat.default_system), default_system);
+  QCOMPARE(notices.empty(), is_chat_ml);
+  if (!notices.empty()) QVERIFY2(QString::fromStdString(notices[0]).contains(notice), notices[0].c_str());
+}
+
+void TestChatTemplate::render() {
+  const std::vector<ChatMessage> question{{"user", "Hi"}};
+  const std::vector<ChatMessage> with_system{{"system", "S"}, {"user", "Hi"}, {"assistant", "Yo"}, {"user", "Bye"}};
+  const ChatTemplate plain{}, chat_ml{ChatFamily::kChatMl, ""}, polite{ChatFamily::kChatMl, "Be polite"};
+
+  QCOMPARE(plain.render(with_system), std::string("S\n\nHi\n\nYo\n\nBye"));
+  QCOMPARE(chat_ml.render(question), std::string("<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"));
+  QCOMPARE(polite.render(question), "<|im_start|>system\nBe polite<|im_end|>\n" + chat_ml.render(question));
+  QCOMPARE(polite.render(with_system),
+           std::string(
+               "<|im_start|>system\nS<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nYo<|im_end|>\n"
+               "<|im_start|>user\nBye<|im_end|>\n<|im_start|>assistant\n"));
+}
+
+void TestChatTemplate::brokenNeverCrashes() {
+  const std::string whole = kWithSystemEscaped;
+  for (std::size_t size = 0; size <= whole.size(); ++size) {
+    std::vector<std::string> notices;
+    const ChatTemplate chat = recogniseChatTemplate(whole.substr(0, size), notices);
+    QCOMPARE(notices.empty(), chat.family == ChatFamily::kChatMl);
+  }
+}
+
+QTEST_GUILESS_MAIN(TestChatTemplate)
+#include "tst_chat_template.moc"
