@@ -85,11 +85,6 @@ struct QuantizedRow {
   float* scales;   // [num_cols / 32]
 };
 
-// Lane i: the sum of four products a[j] * b[j], j = 4 i ... 4 i + 3. Never saturates for b within -127..127.
-INFEROSCOPE_SIMD __m256i dotUnsigned(__m256i a, __m256i b) {
-  return _mm256_madd_epi16(_mm256_maddubs_epi16(a, b), _mm256_set1_epi16(1));
-}
-
 template <class F, int num_rows_, int num_tokens_>
 requires ByteFormat<F> INFEROSCOPE_SIMD void runTile(const LinearPanel& panel, int row, int token) {
   const typename F::Block* w[num_rows_];

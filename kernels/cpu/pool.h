@@ -23,7 +23,8 @@ class Pool {
   template <class Body>
   void parallelFor(int num_tasks, const std::stop_token& stop, Body&& body) {
     using B = std::remove_reference_t<Body>;
-    run(num_tasks, stop, [](void* b, int task, int thread) { (*static_cast<B*>(b))(task, thread); },
+    run(
+        num_tasks, stop, [](void* b, int task, int thread) { (*static_cast<B*>(b))(task, thread); },
         const_cast<std::remove_const_t<B>*>(&body));
   }
 

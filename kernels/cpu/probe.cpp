@@ -1,16 +1,96 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "kernels/cpu/probe.h"
 
-namespace inferoscope::kernels::cpu {
+#include "kernels/cpu/probe_avx2.h"
+#include "kernels/cpu/row_parts.h"
 
-double readBandwidth(Pool&, std::span<const std::byte>, const std::stop_token&) {
-  return 0.0;
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+
+namespace inferoscope::kernels::cpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kChunkBytes = 1 << 20;  // a task of the bandwidth probe
+constexpr std::int64_t kRoundsAtOnce = 20000;  // some microseconds between looks at the clock
+
+double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
 }
-double fp32Rate(Pool&, int, const std::stop_token&) {
-  return 0.0;
+
+// The plain loops, for CPUs without AVX2: what the plain kernels would reach.
+
+std::uint64_t sumBytesPlain(const std::byte* memory, std::int64_t num_bytes) {
+  std::uint64_t sum = 0;
+  for (std::int64_t i = 0; i < num_bytes; i += 8) {
+    std::uint64_t word;
+    std::memcpy(&word, memory + i, sizeof(word));
+    sum += word;
+  }
+  return sum;
 }
-double int8DotRate(Pool&, int, const std::stop_token&) {
-  return 0.0;
+
+constexpr double kPlainOpsPerRound = 8 * 2;
+
+float fmaRoundsPlain(std::int64_t num_rounds) {
+  float sums[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+  for (std::int64_t round = 0; round < num_rounds; ++round) {
+    for (float& sum : sums) sum = sum * 0.5F + 1.0F;
+  }
+  return sums[0] + sums[1] + sums[2] + sums[3] + sums[4] + sums[5] + sums[6] + sums[7];
+}
+
+// Runs `rounds` on all threads until the time is over; operations per second.
+double rate(Pool& pool, int milliseconds, const std::stop_token& stop, double ops_per_round,
+            float (*rounds)(std::int64_t)) {
+  std::atomic<std::int64_t> num_rounds = 0;
+  std::atomic<float> sink = 0.0F;
+  const Clock::time_point start = Clock::now();
+  const Clock::time_point end = start + std::chrono::milliseconds(milliseconds);
+  pool.parallelFor(pool.numThreads(), stop, [&](int, int) {
+    while (Clock::now() < end && !stop.stop_requested()) {
+      sink.store(rounds(kRoundsAtOnce), std::memory_order_relaxed);
+      num_rounds.fetch_add(kRoundsAtOnce, std::memory_order_relaxed);
+    }
+  });
+  if (stop.stop_requested()) return 0.0;
+  return static_cast<double>(num_rounds.load()) * ops_per_round / secondsSince(start);
+}
+
+}  // namespace
+
+double readBandwidth(Pool& pool, std::span<const std::byte> memory, const std::stop_token& stop) {
+  const auto sum_bytes = whyNoAvx2().empty() ? sumBytesAvx2 : sumBytesPlain;
+  // Whole vectors from the first aligned one on.
+  const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+  const std::byte* first = memory.data() + (256 - address % 256) % 256;
+  const std::int64_t num_bytes = (memory.data() + memory.size() - first) / 256 * 256;
+  if (num_bytes <= 0) return 0.0;
+
+  std::atomic<std::uint64_t> sink = 0;
+  const auto num_chunks = static_cast<int>((num_bytes + kChunkBytes - 1) / kChunkBytes);
+  const Clock::time_point start = Clock::now();
+  pool.parallelFor(num_chunks, stop, [&](int chunk, int) {
+    const std::int64_t begin = chunk * kChunkBytes;
+    sink.fetch_add(sum_bytes(first + begin, std::min(kChunkBytes, num_bytes - begin)), std::memory_order_relaxed);
+  });
+  if (stop.stop_requested()) return 0.0;
+  return static_cast<double>(num_bytes) / secondsSince(start);
+}
+
+double fp32Rate(Pool& pool, int milliseconds, const std::stop_token& stop) {
+  if (!whyNoAvx2().empty()) return rate(pool, milliseconds, stop, kPlainOpsPerRound, fmaRoundsPlain);
+  return rate(pool, milliseconds, stop, kFlopsPerRound, fmaRoundsAvx2);
+}
+
+double int8DotRate(Pool& pool, int milliseconds, const std::stop_token& stop) {
+  // The plain linear kernel has no integer dots: it decodes to fp32.
+  if (!whyNoAvx2().empty()) return fp32Rate(pool, milliseconds, stop);
+  return rate(pool, milliseconds, stop, kDotOpsPerRound, dotRoundsAvx2);
 }
 
 }  // namespace inferoscope::kernels::cpu

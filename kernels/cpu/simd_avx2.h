@@ -23,6 +23,11 @@ INFEROSCOPE_SIMD float largestOf(__m256 v) {
   return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
 }
 
+// Lane i: the sum of four products a[j] * b[j], j = 4 i ... 4 i + 3. Never saturates for b within -127..127.
+INFEROSCOPE_SIMD __m256i dotUnsigned(__m256i a, __m256i b) {
+  return _mm256_madd_epi16(_mm256_maddubs_epi16(a, b), _mm256_set1_epi16(1));
+}
+
 // e^x to within 2 units in the last place: x = n ln 2 + r with |r| <= ln 2 / 2, e^r by its Taylor polynomial of degree
 // 7 (remainder 5e-9). Below -87.3 (results under the smallest normal float): 0. Above 88.7: infinity. NaN stays NaN.
 INFEROSCOPE_SIMD __m256 exp8(__m256 x) {
