@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Pictures of all views from synthetic frames, in both themes, to look at: grab_views FOLDER
+#include "gui/views/view_catalog.h"
+#include "tests/support/frames.h"
+#include "tests/support/palettes.h"
+
+#include <QApplication>
+#include <QDir>
+
+#include <memory>
+
+using namespace inferoscope;
+
+namespace {
+
+// What a view is shown before its picture is taken.
+struct Scene {
+  const char* name;
+  const gui::Frame* frame;  // null: no model
+  bool limits;
+  core::SeqId chosen;
+};
+
+void grab(const gui::ViewRow& row, const Scene& scene, const QString& theme, const QDir& folder) {
+  gui::Selection selection;
+  const std::unique_ptr<gui::View> view(row.make(selection, nullptr));
+  view->resize(view->sizeHint().expandedTo({480, 240}));
+  view->show();
+  if (scene.frame != nullptr) {
+    view->showModel(tests::toyModel());
+    if (scene.limits) view->showLimits(tests::toyLimits());
+    view->showFrame(*scene.frame);
+  }
+  selection.setRequest(scene.chosen);
+  QApplication::processEvents();
+  const QString name = QStringLiteral("%1-%2-%3.png").arg(QLatin1String(row.id), theme, QLatin1String(scene.name));
+  view->grab().save(folder.filePath(name));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const QApplication app(argc, argv);
+  const QDir folder(argc > 1 ? QString::fromLocal8Bit(argv[1]) : QStringLiteral("."));
+  const gui::Frame first = tests::emptyFrame();
+  const gui::Frame small = tests::smallFrame();
+  const gui::Frame full = tests::fullFrame();
+  const gui::Frame many = tests::blocksFrame(20'000);
+  const Scene scenes[] = {{"none", nullptr, false, {}},
+                          {"first", &first, false, {}},
+                          {"small", &small, false, {}},
+                          {"full", &full, true, {}},
+                          {"chosen", &full, true, full.snapshot->requests.front().seq},
+                          {"many", &many, true, {}}};
+  for (const bool dark : {false, true}) {
+    QApplication::setPalette(dark ? tests::darkPalette() : tests::lightPalette());
+    for (const gui::ViewRow& row : gui::viewCatalog()) {
+      for (const Scene& scene : scenes)
+        grab(row, scene, dark ? QStringLiteral("dark") : QStringLiteral("light"), folder);
+    }
+  }
+  return 0;
+}
