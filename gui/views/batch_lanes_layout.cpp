@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/views/batch_lanes_layout.h"
+
+#include "gui/paint/marks.h"
+
+#include <algorithm>
+
+namespace inferoscope::gui {
+
+namespace {
+
+constexpr int kMaxQueueLanes = 32;
+constexpr int kLaneHeight = 18;  // where there is room
+constexpr int kLeastLaneHeight = 2;
+constexpr int kGutter = 76;
+constexpr int kNarrow = 360;  // under this width no gutter
+constexpr int kRanHeight = 22;
+constexpr int kWaitingHeight = 14;
+
+bool contains(const std::vector<core::SeqId>& ids, core::SeqId id) {
+  return std::ranges::find(ids, id) != ids.end();
+}
+
+void remove(std::vector<core::SeqId>& ids, core::SeqId id) {
+  std::erase(ids, id);
+}
+
+void leave(std::vector<core::SeqId>& places, core::SeqId id) {
+  std::ranges::replace(places, id, core::SeqId{});
+}
+
+// The place of `id`, taking the lowest free one if it has none yet.
+std::size_t placeOf(std::vector<core::SeqId>& places, core::SeqId id) {
+  auto place = std::ranges::find(places, id);
+  if (place == places.end()) place = std::ranges::find(places, core::SeqId{});
+  if (place == places.end()) place = places.insert(places.end(), id);
+  *place = id;
+  return static_cast<std::size_t>(place - places.begin());
+}
+
+}  // namespace
+
+LaneHistory::LaneHistory(std::size_t max_columns) : m_max_columns(max_columns) {}
+
+void LaneHistory::clear() {
+  m_columns.clear();
+  m_batch.clear();
+  m_queue.clear();
+  m_set_back.clear();
+}
+
+void LaneHistory::add(const Frame& frame) {
+  const int max_sequences = frame.snapshot ? frame.snapshot->options.max_sequences : 0;
+  for (const auto& step : frame.steps) addStep(*step, max_sequences);
+  if (frame.snapshot) leaveEnded(*frame.snapshot);
+}
+
+void LaneHistory::addStep(const core::StepRecord& step, int max_sequences) {
+  if (!m_columns.empty() && step.step_index <= m_columns.back().step_index) clear();  // the engine was reset
+  LaneColumn column;
+  column.step_index = step.step_index;
+  column.duration_ns = step.duration_ns;
+  column.num_missed = m_columns.empty() ? 0 : step.step_index - m_columns.back().step_index - 1;
+  column.num_prefill_tokens = step.num_prefill_tokens;
+  column.num_decode_tokens = step.num_decode_tokens;
+  column.num_ran = static_cast<int>(step.entries.size());
+  column.num_places = std::max(max_sequences, column.num_ran);
+  column.num_waiting = static_cast<int>(step.waiting.size());
+  column.queue = queueCells(step);
+  column.batch = batchCells(step);
+  m_columns.push_back(std::move(column));
+  if (m_columns.size() > m_max_columns) m_columns.pop_front();
+}
+
+std::vector<LaneCell> LaneHistory::batchCells(const core::StepRecord& step) {
+  for (const core::WaitEntry& wait : step.waiting) {
+    if (!contains(step.preempted, wait.seq)) leave(m_batch, wait.seq);
+  }
+  for (const core::StepEntry& entry : step.entries) placeOf(m_batch, entry.seq);
+  std::vector<LaneCell> cells(m_batch.size());
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (!m_batch[i].valid()) continue;
+    const bool preempted = contains(step.preempted, m_batch[i]);
+    cells[i] = {.seq = m_batch[i], .kind = preempted ? LaneKind::kPreempted : LaneKind::kHeld};
+  }
+  for (const core::StepEntry& entry : step.entries) {
+    const bool prefill = entry.phase == core::Phase::kPrefill;
+    cells[placeOf(m_batch, entry.seq)] = {.seq = entry.seq,
+                                          .kind = prefill ? LaneKind::kPrefill : LaneKind::kDecode,
+                                          .num_tokens = entry.num_tokens,
+                                          .finished = entry.finished};
+    if (entry.finished) leave(m_batch, entry.seq);
+  }
+  for (const core::SeqId seq : step.preempted) leave(m_batch, seq);
+  return cells;
+}
+
+std::vector<LaneCell> LaneHistory::queueCells(const core::StepRecord& step) {
+  for (const core::StepEntry& entry : step.entries) remove(m_set_back, entry.seq);
+  for (const core::SeqId seq : step.preempted) {
+    if (!contains(m_set_back, seq)) m_set_back.push_back(seq);
+  }
+  for (core::SeqId& seq : m_queue) {
+    const bool waits = std::ranges::find(step.waiting, seq, &core::WaitEntry::seq) != step.waiting.end();
+    if (!waits) seq = {};
+  }
+  std::vector<LaneCell> cells;
+  for (const core::WaitEntry& wait : step.waiting) {
+    const bool full = !contains(m_queue, core::SeqId{}) && m_queue.size() >= kMaxQueueLanes;
+    if (full && !contains(m_queue, wait.seq)) continue;
+    const std::size_t place = placeOf(m_queue, wait.seq);
+    if (cells.size() <= place) cells.resize(place + 1);
+    const bool set_back = contains(m_set_back, wait.seq);
+    cells[place] = {.seq = wait.seq, .kind = set_back ? LaneKind::kSetBack : LaneKind::kWaiting, .reason = wait.reason};
+  }
+  return cells;
+}
+
+// A cancelled request leaves between two steps, without a record.
+void LaneHistory::leaveEnded(const core::Snapshot& snapshot) {
+  if (m_columns.empty() || snapshot.step_index <= m_columns.back().step_index) return;
+  const auto ended = [&snapshot](core::SeqId seq) {
+    const auto request = std::ranges::find(snapshot.requests, seq, &core::RequestInfo::seq);
+    return request == snapshot.requests.end() || request->state == core::SeqState::kFinished;
+  };
+  for (core::SeqId& seq : m_batch) {
+    if (seq.valid() && ended(seq)) seq = {};
+  }
+  std::erase_if(m_set_back, ended);
+}
+
+LaneUse laneUse(const std::deque<LaneColumn>& columns, std::size_t first) {
+  LaneUse use;
+  for (std::size_t i = first; i < columns.size(); ++i) {
+    use.ran += columns[i].num_ran;
+    use.places += columns[i].num_places;
+  }
+  return use;
+}
+
+int LanesLayout::columnX(std::size_t column) const {
+  return batch.right() + 1 - static_cast<int>(num_columns - column) * column_width;
+}
+
+QRect LanesLayout::batchLane(int lane) const {
+  return QRect(batch.left(), batch.top() + lane * lane_height, batch.width(), lane_height);
+}
+
+QRect LanesLayout::queueLane(int lane) const {
+  return QRect(queue.left(), queue.top() + lane * lane_height, queue.width(), lane_height);
+}
+
+LanesLayout layoutLanes(const QSize& size, int line_height, const std::deque<LaneColumn>& columns, int column_width) {
+  const QRect inner = QRect(QPoint(), size).adjusted(kMargin, kMargin, -kMargin, -kMargin);
+  LanesLayout layout;
+  layout.gutter = inner.width() < kNarrow ? 0 : kGutter;
+  layout.column_width = column_width;
+  layout.num_columns = columns.size();
+  const int left = inner.left() + layout.gutter;
+  const int width = std::max(0, inner.width() - layout.gutter);
+
+  int top = inner.top();
+  const auto row = [&](int height, int space) {
+    const QRect rect(left, top, width, height);
+    top += height + space;
+    return rect;
+  };
+  layout.summary = row(line_height, kSpacing);
+  layout.summary.setLeft(inner.left());
+  layout.ran = row(kRanHeight, 2);
+  layout.waiting = row(kWaitingHeight, kSpacing);
+
+  layout.legend = QRect(inner.left(), inner.bottom() + 1 - line_height, inner.width(), line_height);
+  layout.axis = QRect(left, layout.legend.top() - line_height - 2, width, line_height);
+
+  const auto seen = static_cast<std::size_t>(width / std::max(1, column_width));
+  layout.first_column = columns.size() > seen ? columns.size() - seen : 0;
+  for (std::size_t i = layout.first_column; i < columns.size(); ++i) {
+    const LaneColumn& column = columns[i];
+    layout.batch_lanes = std::max({layout.batch_lanes, column.num_places, static_cast<int>(column.batch.size())});
+    layout.queue_lanes = std::max(layout.queue_lanes, static_cast<int>(column.queue.size()));
+  }
+  const int room = std::max(0, layout.axis.top() - kSpacing - top);
+  const int lanes = layout.batch_lanes + layout.queue_lanes;
+  layout.lane_height = lanes > 0 ? std::clamp(room / lanes, kLeastLaneHeight, kLaneHeight) : 0;
+  // What doesn't fit even at the least height is cut off: first of the queue, then of the batch.
+  if (layout.lane_height > 0) {
+    layout.batch_lanes = std::min(layout.batch_lanes, room / layout.lane_height);
+    layout.queue_lanes = std::min(layout.queue_lanes, room / layout.lane_height - layout.batch_lanes);
+  }
+  layout.batch = row(layout.batch_lanes * layout.lane_height, kSpacing);
+  layout.queue = row(layout.queue_lanes * layout.lane_height, 0);
+  return layout;
+}
+
+std::optional<LaneHit> hitLane(const LanesLayout& layout, const std::deque<LaneColumn>& columns, const QPoint& point) {
+  if (columns.empty() || layout.column_width <= 0) return std::nullopt;
+  if (point.x() < layout.batch.left() || point.x() > layout.batch.right()) return std::nullopt;
+  if (point.y() < layout.ran.top() || point.y() >= layout.axis.bottom()) return std::nullopt;
+  const auto back = static_cast<std::size_t>((layout.batch.right() - point.x()) / layout.column_width);
+  if (back >= columns.size()) return std::nullopt;
+  LaneHit hit{.column = columns.size() - 1 - back};
+  const LaneColumn& column = columns[hit.column];
+  const auto cellOf = [&](const QRect& lanes, const std::vector<LaneCell>& cells) -> const LaneCell* {
+    if (!lanes.contains(point) || layout.lane_height <= 0) return nullptr;
+    const auto lane = static_cast<std::size_t>((point.y() - lanes.top()) / layout.lane_height);
+    return lane < cells.size() ? &cells[lane] : nullptr;
+  };
+  hit.cell = cellOf(layout.batch, column.batch);
+  if (hit.cell == nullptr) hit.cell = cellOf(layout.queue, column.queue);
+  return hit;
+}
+
+}  // namespace inferoscope::gui

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "gui/session/frame.h"
+
+#include <QRect>
+#include <QSize>
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+namespace inferoscope::gui {
+
+enum class LaneKind : std::uint8_t {
+  kIdle,  // nobody there
+  kPrefill,
+  kDecode,
+  kHeld,       // somebody there, but not computed in this step
+  kPreempted,  // thrown out in this step
+  kWaiting,    // in the queue, new
+  kSetBack,    // in the queue, after a preemption
+};
+
+// What one place showed in one step.
+struct LaneCell {
+  core::SeqId seq;
+  LaneKind kind = LaneKind::kIdle;
+  std::int32_t num_tokens = 0;
+  core::WaitReason reason = core::WaitReason::kNone;
+  bool finished = false;  // with this step
+};
+
+struct LaneColumn {
+  std::int64_t step_index = 0;
+  std::int64_t duration_ns = 0;
+  std::int64_t num_missed = 0;  // records lost before this one
+  int num_prefill_tokens = 0;
+  int num_decode_tokens = 0;
+  int num_ran = 0;
+  int num_places = 0;  // most sequences in a batch
+  int num_waiting = 0;
+  std::vector<LaneCell> batch;  // by place
+  std::vector<LaneCell> queue;  // by place; a long queue's rest is only counted
+};
+
+// Gives each request a place in the batch while it runs, and one in the queue while it waits: the lowest free one, kept
+// until it leaves. The engine has no such places; they are how a person can follow a request through the steps.
+class LaneHistory {
+ public:
+  explicit LaneHistory(std::size_t max_columns = 2048);
+
+  void clear();
+  void add(const Frame& frame);
+
+  const std::deque<LaneColumn>& columns() const { return m_columns; }
+
+ private:
+  using Places = std::vector<core::SeqId>;  // who is where
+
+  void addStep(const core::StepRecord& step, int max_sequences);
+  std::vector<LaneCell> batchCells(const core::StepRecord& step);
+  std::vector<LaneCell> queueCells(const core::StepRecord& step);
+  void leaveEnded(const core::Snapshot& snapshot);
+
+  std::size_t m_max_columns;
+  std::deque<LaneColumn> m_columns;
+  Places m_batch;
+  Places m_queue;
+  std::vector<core::SeqId> m_set_back;  // preempted and not admitted again yet
+};
+
+// Place-steps of the columns from `first` on: how many ran, of how many there were.
+struct LaneUse {
+  std::int64_t ran = 0;
+  std::int64_t places = 0;
+};
+LaneUse laneUse(const std::deque<LaneColumn>& columns, std::size_t first);
+
+// The parts of the view. Columns are right-aligned: the latest step is at the right edge.
+struct LanesLayout {
+  QRect summary;
+  QRect ran;      // strip: who ran of how many, a bar per step
+  QRect waiting;  // strip: length of the queue
+  QRect batch;    // lanes
+  QRect queue;    // lanes
+  QRect axis;     // step numbers
+  QRect legend;
+  int gutter = 0;  // left of the lanes: names
+  int lane_height = 0;
+  int batch_lanes = 0;
+  int queue_lanes = 0;
+  int column_width = 0;
+  std::size_t first_column = 0;  // first one that is seen
+  std::size_t num_columns = 0;   // in the history
+
+  int columnX(std::size_t column) const;
+  QRect batchLane(int lane) const;
+  QRect queueLane(int lane) const;
+};
+
+LanesLayout layoutLanes(const QSize& size, int line_height, const std::deque<LaneColumn>& columns, int column_width);
+
+// What is under the mouse.
+struct LaneHit {
+  std::size_t column = 0;
+  const LaneCell* cell = nullptr;  // null: in a column, on no lane
+};
+std::optional<LaneHit> hitLane(const LanesLayout& layout, const std::deque<LaneColumn>& columns, const QPoint& point);
+
+}  // namespace inferoscope::gui

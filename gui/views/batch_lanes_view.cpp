@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/views/batch_lanes_view.h"
+
+#include "gui/paint/marks.h"
+#include "gui/paint/number_format.h"
+#include "gui/paint/theme.h"
+#include "gui/views/lane_marks.h"
+#include "gui/views/words.h"
+
+#include <QHelpEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QToolTip>
+#include <QWheelEvent>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace inferoscope::gui {
+
+namespace {
+
+constexpr int kLeastColumn = 3;
+constexpr int kWidestColumn = 48;
+
+double share(std::int64_t part, std::int64_t all) {
+  return all > 0 ? static_cast<double>(part) / static_cast<double>(all) : 0.0;
+}
+
+// Is the request in one of the columns that are seen?
+bool isSeen(const LanesLayout& layout, const std::deque<LaneColumn>& columns, core::SeqId seq) {
+  if (!seq.valid()) return false;
+  const auto holds = [seq](const std::vector<LaneCell>& cells) {
+    return std::ranges::find(cells, seq, &LaneCell::seq) != cells.end();
+  };
+  for (std::size_t i = layout.first_column; i < columns.size(); ++i) {
+    if (holds(columns[i].batch) || holds(columns[i].queue)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+BatchLanesView::BatchLanesView(Selection& selection, QWidget* parent) : View(selection, parent) {
+  setMouseTracking(true);
+  setAccessibleName(tr("Batch lanes"));
+  setAccessibleDescription(tr("Which requests ran, waited or were preempted in each step"));
+  connect(&selection, &Selection::changed, this, qOverload<>(&QWidget::update));
+}
+
+void BatchLanesView::showModel(const ModelInfo&) {
+  m_has_model = true;
+  m_history.clear();
+  m_snapshot.reset();
+  update();
+}
+
+void BatchLanesView::showLimits(const core::MachineLimits&) {}
+
+void BatchLanesView::showFrame(const Frame& frame) {
+  m_history.add(frame);
+  if (frame.snapshot) m_snapshot = frame.snapshot;
+  update();
+}
+
+LanesLayout BatchLanesView::layoutNow() const {
+  return layoutLanes(size(), QFontMetrics(smallFont(font())).height(), m_history.columns(), m_column_width);
+}
+
+void BatchLanesView::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  const Theme theme = themeOf(palette());
+  painter.fillRect(rect(), theme.surface);
+  if (m_history.columns().empty()) {
+    paintEmptyState(painter, rect(), m_has_model ? firstStepWords() : noModelWords(), theme);
+    return;
+  }
+  const LanesLayout layout = layoutNow();
+  painter.setFont(smallFont(font()));
+  paintSummary(painter, layout, theme);
+  paintStrips(painter, layout, theme);
+  paintLanes(painter, layout, theme);
+  paintNames(painter, layout, theme);
+  paintAxis(painter, layout, theme);
+  paintLegend(painter, layout, theme);
+}
+
+void BatchLanesView::paintSummary(QPainter& painter, const LanesLayout& layout, const Theme& theme) const {
+  const LaneColumn& last = m_history.columns().back();
+  const LaneUse use = laneUse(m_history.columns(), layout.first_column);
+  const QString now = tr("ran %1 of %2 · waiting %3").arg(last.num_ran).arg(last.num_places).arg(last.num_waiting);
+  const QString idle = tr("idle place-steps %1 of %2 · %3")
+                           .arg(countText(use.places - use.ran), countText(use.places),
+                                shareText(share(use.places - use.ran, use.places)));
+  painter.setPen(theme.text);
+  painter.drawText(layout.summary, Qt::AlignLeft | Qt::AlignVCenter, now);
+  const QFontMetrics metrics = painter.fontMetrics();
+  const int room = layout.summary.width() - metrics.horizontalAdvance(now) - 2 * kMargin;
+  if (room < metrics.horizontalAdvance(idle)) return;
+  painter.setPen(theme.dim);
+  painter.drawText(layout.summary, Qt::AlignRight | Qt::AlignVCenter, idle);
+}
+
+void BatchLanesView::paintStrips(QPainter& painter, const LanesLayout& layout, const Theme& theme) const {
+  const auto& columns = m_history.columns();
+  int most_waiting = 4;  // so that one in the queue doesn't look like a crowd
+  for (std::size_t i = layout.first_column; i < columns.size(); ++i) {
+    most_waiting = std::max(most_waiting, columns[i].num_waiting);
+  }
+  const int gap = layout.column_width >= 6 ? 1 : 0;
+  const auto bar = [&](const QRect& strip, std::size_t column, double part, const QColor& color) {
+    const int height = static_cast<int>(std::ceil(strip.height() * std::clamp(part, 0.0, 1.0)));
+    painter.fillRect(layout.columnX(column), strip.bottom() + 1 - height, layout.column_width - gap, height, color);
+  };
+  for (std::size_t i = layout.first_column; i < columns.size(); ++i) {
+    bar(layout.ran, i, 1, theme.well);
+    bar(layout.ran, i, share(columns[i].num_ran, columns[i].num_places), theme.decode);
+    bar(layout.waiting, i, share(columns[i].num_waiting, most_waiting), theme.cache);
+  }
+  painter.setPen(theme.line);
+  painter.drawLine(layout.waiting.bottomLeft() + QPoint(0, 1), layout.waiting.bottomRight() + QPoint(0, 1));
+}
+
+void BatchLanesView::paintLanes(QPainter& painter, const LanesLayout& layout, const Theme& theme) const {
+  const auto& columns = m_history.columns();
+  const core::SeqId shown = m_selection.shown();
+  const bool fade = isSeen(layout, columns, shown);
+  const int left = layout.columnX(layout.first_column);
+  const int gap = layout.lane_height >= 6 ? 1 : 0;
+  for (int lane = 0; lane < layout.batch_lanes; ++lane) {
+    const QRect place = layout.batchLane(lane);
+    painter.fillRect(left, place.top(), place.right() + 1 - left, place.height() - gap, theme.well);
+  }
+  QFont digits = painter.font();
+  digits.setPixelSize(std::clamp(layout.lane_height - 5, 8, 11));
+  painter.save();
+  painter.setFont(digits);
+  const auto paintCells = [&](const std::vector<LaneCell>& cells, int num_lanes, std::size_t column, bool in_queue) {
+    const auto count = std::min(cells.size(), static_cast<std::size_t>(num_lanes));
+    for (std::size_t i = 0; i < count; ++i) {
+      if (cells[i].kind == LaneKind::kIdle) continue;
+      const QRect lane = in_queue ? layout.queueLane(static_cast<int>(i)) : layout.batchLane(static_cast<int>(i));
+      const QRect place(layout.columnX(column), lane.top(), layout.column_width, lane.height() - gap);
+      paintLaneCell(painter, place, cells[i], fade && cells[i].seq != shown, theme);
+    }
+  };
+  for (std::size_t i = layout.first_column; i < columns.size(); ++i) {
+    paintCells(columns[i].batch, layout.batch_lanes, i, false);
+    paintCells(columns[i].queue, layout.queue_lanes, i, true);
+    if (columns[i].num_missed == 0) continue;
+    painter.setPen(QPen(theme.dim, 1, Qt::DashLine));
+    painter.drawLine(layout.columnX(i), layout.batch.top(), layout.columnX(i), layout.axis.top());
+  }
+  painter.restore();
+}
+
+// Who is in each place now, left of the lanes.
+void BatchLanesView::paintNames(QPainter& painter, const LanesLayout& layout, const Theme& theme) const {
+  if (layout.gutter == 0) return;
+  const QFontMetrics metrics = painter.fontMetrics();
+  const int width = layout.gutter - kSpacing;
+  const auto put = [&](const QRect& row, const QString& words, const QColor& color) {
+    const QRect area(kMargin, row.top(), width, row.height());
+    painter.setPen(color);
+    painter.drawText(area, Qt::AlignLeft | Qt::AlignVCenter, metrics.elidedText(words, Qt::ElideRight, width));
+  };
+  put(layout.ran, tr("ran"), theme.dim);
+  put(layout.waiting, tr("waiting"), theme.dim);
+  if (layout.lane_height < metrics.height() - 2) return;
+  const LaneColumn& last = m_history.columns().back();
+  const auto putName = [&](const QRect& row, const LaneCell& cell) {
+    if (cell.kind == LaneKind::kIdle) return;
+    const bool chosen = cell.seq == m_selection.shown();
+    put(row, requestName(m_snapshot.get(), cell.seq), chosen ? theme.text : theme.dim);
+  };
+  for (std::size_t i = 0; i < last.batch.size() && static_cast<int>(i) < layout.batch_lanes; ++i) {
+    putName(layout.batchLane(static_cast<int>(i)), last.batch[i]);
+  }
+  for (std::size_t i = 0; i < last.queue.size() && static_cast<int>(i) < layout.queue_lanes; ++i) {
+    putName(layout.queueLane(static_cast<int>(i)), last.queue[i]);
+  }
+}
+
+void BatchLanesView::paintAxis(QPainter& painter, const LanesLayout& layout, const Theme& theme) const {
+  const auto& columns = m_history.columns();
+  const int label_width =
+      painter.fontMetrics().horizontalAdvance(tr("step %1").arg(countText(columns.back().step_index)));
+  const auto every = std::max(1, (label_width + 2 * kMargin) / layout.column_width + 1);
+  painter.setPen(theme.dim);
+  int free_right = layout.axis.right() + 1;
+  for (std::size_t i = columns.size(); i-- > layout.first_column;) {
+    const bool latest = i + 1 == columns.size();
+    if (!latest && columns[i].step_index % every != 0) continue;
+    const QString words =
+        latest ? tr("step %1").arg(countText(columns[i].step_index)) : countText(columns[i].step_index);
+    const int right = layout.columnX(i) + layout.column_width;
+    const int width = painter.fontMetrics().horizontalAdvance(words);
+    if (right > free_right || right - width < layout.axis.left()) continue;
+    painter.drawText(QRect(right - width, layout.axis.top(), width + 1, layout.axis.height()), Qt::AlignRight, words);
+    free_right = right - width - kMargin;
+  }
+}
+
+void BatchLanesView::paintLegend(QPainter& painter, const LanesLayout& layout, const Theme& theme) const {
+  constexpr std::array kKinds = {LaneKind::kPrefill, LaneKind::kDecode,    LaneKind::kHeld,   LaneKind::kIdle,
+                                 LaneKind::kWaiting, LaneKind::kPreempted, LaneKind::kSetBack};
+  const QFontMetrics metrics = painter.fontMetrics();
+  const int side = std::max(9, metrics.ascent());
+  int x = layout.legend.left();
+  for (const LaneKind kind : kKinds) {
+    const QString words = laneKindWord(kind);
+    const int width = side + 5 + metrics.horizontalAdvance(words);
+    if (x + width > layout.legend.right() + 1) return;
+    const QRect place(x, layout.legend.center().y() - side / 2 + 1, side, side);
+    if (kind == LaneKind::kIdle) painter.fillRect(place, theme.well);
+    paintLaneCell(painter, place, {.seq = core::SeqId{1}, .kind = kind}, false, theme);
+    painter.setPen(theme.dim);
+    painter.drawText(QRect(x + side + 5, layout.legend.top(), width, layout.legend.height()),
+                     Qt::AlignLeft | Qt::AlignVCenter, words);
+    x += width + 2 * kMargin;
+  }
+}
+
+core::SeqId BatchLanesView::requestAt(const QPoint& point) const {
+  const auto hit = hitLane(layoutNow(), m_history.columns(), point);
+  return hit && hit->cell != nullptr ? hit->cell->seq : core::SeqId{};
+}
+
+void BatchLanesView::mouseMoveEvent(QMouseEvent* event) {
+  m_selection.setHovered(requestAt(event->position().toPoint()));
+}
+
+void BatchLanesView::mousePressEvent(QMouseEvent* event) {
+  if (event->button() == Qt::LeftButton) m_selection.setRequest(requestAt(event->position().toPoint()));
+}
+
+// More or fewer steps at once.
+void BatchLanesView::wheelEvent(QWheelEvent* event) {
+  if (event->angleDelta().y() == 0) return;
+  const double factor = event->angleDelta().y() > 0 ? 1.25 : 0.8;
+  const int wider = event->angleDelta().y() > 0 ? m_column_width + 1 : m_column_width - 1;
+  const int scaled = static_cast<int>(std::lround(m_column_width * factor));
+  m_column_width =
+      std::clamp(factor > 1 ? std::max(wider, scaled) : std::min(wider, scaled), kLeastColumn, kWidestColumn);
+  event->accept();
+  update();
+}
+
+void BatchLanesView::leaveEvent(QEvent*) {
+  m_selection.setHovered({});
+}
+
+bool BatchLanesView::event(QEvent* event) {
+  if (event->type() != QEvent::ToolTip) return View::event(event);
+  const auto* help = static_cast<QHelpEvent*>(event);
+  const QString words = explain(help->pos());
+  words.isEmpty() ? QToolTip::hideText() : QToolTip::showText(help->globalPos(), words, this);
+  return true;
+}
+
+QString BatchLanesView::explain(const QPoint& point) const {
+  const LanesLayout layout = layoutNow();
+  if (m_history.columns().empty()) return {};
+  if (layout.summary.contains(point)) {
+    return tr(
+        "A place-step is one place of the batch in one step; idle = nobody was computed there. Counted over the "
+        "steps in sight, from the records of the scheduler. Lanes are places given by this view; the engine "
+        "itself numbers none. The wheel shows more or fewer steps.");
+  }
+  const auto hit = hitLane(layout, m_history.columns(), point);
+  if (!hit) return {};
+  const LaneColumn& column = m_history.columns()[hit->column];
+  if (hit->cell == nullptr || hit->cell->kind == LaneKind::kIdle) return columnText(column);
+  return cellText(*hit->cell) + QStringLiteral("\n") + columnText(column);
+}
+
+QString BatchLanesView::columnText(const LaneColumn& column) const {
+  QString text = tr("Step %1, %2 (measured)").arg(countText(column.step_index), durationText(column.duration_ns));
+  text += tr("\n%1 prefill and %2 decode tokens")
+              .arg(countText(column.num_prefill_tokens), countText(column.num_decode_tokens));
+  text += tr("\nran %1 of %2, waiting %3").arg(column.num_ran).arg(column.num_places).arg(column.num_waiting);
+  if (column.num_missed > 0) text += tr("\n%1 records before it were dropped").arg(countText(column.num_missed));
+  return text;
+}
+
+QString BatchLanesView::cellText(const LaneCell& cell) const {
+  QString text = requestName(m_snapshot.get(), cell.seq) + QStringLiteral(": ") + laneKindWord(cell.kind);
+  if (cell.num_tokens > 0) text += tr(", %1 tokens").arg(countText(cell.num_tokens));
+  if (cell.finished) text += tr(", finished");
+  const QString reason = waitReasonWords(cell.reason);
+  if (!reason.isEmpty()) text += QStringLiteral(" (") + reason + QStringLiteral(")");
+  return text;
+}
+
+}  // namespace inferoscope::gui

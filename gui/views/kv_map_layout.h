@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/observe/snapshot.h"
+
+#include <QRect>
+#include <QSize>
+
+#include <cstdint>
+#include <span>
+
+namespace inferoscope::gui {
+
+// Blocks by state, and the token slots in them.
+struct BlockCounts {
+  std::int64_t free = 0;
+  std::int64_t cached = 0;
+  std::int64_t used = 0;        // held by one sequence
+  std::int64_t shared = 0;      // held by several, counted once
+  std::int64_t held_slots = 0;  // slots with a token, in used and shared blocks
+
+  std::int64_t all() const { return free + cached + used + shared; }
+  std::int64_t held() const { return used + shared; }
+  std::int64_t count(core::BlockState state) const;
+};
+BlockCounts countBlocks(std::span<const core::BlockInfo> blocks);
+
+// Where each block is, row by row. Three densities: cells of whole pixels with room for marks (cell >= kLeastCell),
+// blocks of a few pixels scaled to fill the area, and several blocks to a pixel.
+struct KvMapGrid {
+  QRect area;  // what the blocks cover
+  int num_blocks = 0;
+  int columns = 0;
+  int rows = 0;
+  int cell = 0;              // side of a cell in pixels; 0: scaled
+  int blocks_per_pixel = 1;  // more than one: a pixel shows the most telling of its blocks
+
+  QRect cellRect(int block) const;         // of a block, never empty
+  int blockAt(const QPoint& point) const;  // -1: none
+};
+
+inline constexpr int kLeastCell = 6;   // from here on whole cells with a gap
+inline constexpr int kFillCell = 8;    // from here on with a fill level
+inline constexpr int kLabelCell = 24;  // from here on with id and ref count
+inline constexpr int kLargestCell = 56;
+
+KvMapGrid gridFor(const QRect& area, int num_blocks);
+
+// The parts of the view.
+struct KvMapLayout {
+  QRect block_gauge;
+  QRect slot_gauge;
+  QRect map;  // room for the grid
+  QRect legend;
+};
+KvMapLayout layoutKvMap(const QSize& size, int gauge_height, int line_height);
+
+}  // namespace inferoscope::gui

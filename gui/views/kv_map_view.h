@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "gui/views/kv_map_layout.h"
+#include "gui/views/view.h"
+
+#include <QImage>
+
+#include <memory>
+
+namespace inferoscope::gui {
+
+struct Theme;
+
+// Where the KV blocks are: one cell a block, coloured by the request that holds it.
+class KvMapView : public View {
+  Q_OBJECT
+
+ public:
+  KvMapView(Selection& selection, QWidget* parent);
+
+  void showModel(const ModelInfo& model) override;
+  void showLimits(const core::MachineLimits& limits) override;
+  void showFrame(const Frame& frame) override;
+
+  QSize sizeHint() const override { return {560, 380}; }
+  QSize minimumSizeHint() const override { return {200, 140}; }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  KvMapLayout parts() const;
+  KvMapGrid grid() const;
+  core::SeqId ownerAt(const QPoint& point) const;
+  QString explain(const QPoint& point) const;
+  QString blockText(int block) const;
+  void paintGauges(QPainter& painter, const KvMapLayout& layout, const BlockCounts& counts, const Theme& theme) const;
+  void paintMap(QPainter& painter, const Theme& theme) const;
+  void paintLabels(QPainter& painter, const KvMapGrid& grid, const QImage& image) const;
+  void paintOutlines(QPainter& painter, const KvMapGrid& grid, const Theme& theme) const;
+  void paintLegend(QPainter& painter, const QRect& area, const BlockCounts& counts, const Theme& theme) const;
+
+  bool m_has_model = false;
+  std::shared_ptr<const core::Snapshot> m_snapshot;
+};
+
+}  // namespace inferoscope::gui

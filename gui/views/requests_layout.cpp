@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/views/requests_layout.h"
+
+#include "gui/paint/number_format.h"
+#include "gui/views/words.h"
+
+#include <QImage>
+#include <QLocale>
+#include <QStringList>
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+
+namespace inferoscope::gui {
+
+namespace {
+
+constexpr int kSwatch = 11;
+
+QString stateText(const core::RequestInfo& request) {
+  const QString word = seqStateWord(request.state);
+  switch (request.state) {
+    case core::SeqState::kWaiting:
+      return QStringLiteral("◌ ") + word;
+    case core::SeqState::kRunning:
+      return QStringLiteral("▶ ") + word;
+    case core::SeqState::kPreempted:
+      return QStringLiteral("↺ ") + word;
+    case core::SeqState::kFinished:
+      break;
+  }
+  const bool failed = request.finish == core::FinishReason::kError;
+  return (failed ? QStringLiteral("✕ ") : QStringLiteral("✓ ")) + word;
+}
+
+// Why it waits, or how it ended.
+QString reasonText(const core::RequestInfo& request) {
+  if (!request.error.empty()) return QString::fromStdString(request.error);
+  if (request.state == core::SeqState::kFinished) return finishWords(request.finish);
+  if (request.state == core::SeqState::kRunning) return {};
+  return waitReasonWords(request.wait_reason);
+}
+
+QVariant optionalValue(const std::optional<double>& value) {
+  return value ? QVariant(*value) : QVariant();
+}
+
+QVariant valueOf(const core::RequestInfo& request, int column) {
+  switch (column) {
+    case RequestsModel::kRequest:
+      return request.label.empty() ? requestName(nullptr, request.seq) : QString::fromStdString(request.label);
+    case RequestsModel::kState:
+      return seqStateWord(request.state);
+    case RequestsModel::kPrompt:
+      return request.num_prompt_tokens;
+    case RequestsModel::kComputed:
+      return request.num_computed_tokens;
+    case RequestsModel::kOutput:
+      return request.num_output_tokens;
+    case RequestsModel::kBlocks:
+      return request.num_blocks;
+    case RequestsModel::kHits:
+      return request.num_hit_tokens;
+    case RequestsModel::kPreemptions:
+      return request.num_preemptions;
+    case RequestsModel::kTtft:
+      return optionalValue(request.ttft_ms);
+    case RequestsModel::kTpot:
+      return optionalValue(request.tpot_ms);
+    case RequestsModel::kReason:
+      return reasonText(request);
+    default:
+      return {};
+  }
+}
+
+QString textOf(const core::RequestInfo& request, int column) {
+  switch (column) {
+    case RequestsModel::kRequest:
+    case RequestsModel::kReason:
+      return valueOf(request, column).toString();
+    case RequestsModel::kState:
+      return stateText(request);
+    case RequestsModel::kTtft:
+      return millisecondsText(request.ttft_ms);
+    case RequestsModel::kTpot:
+      return millisecondsText(request.tpot_ms);
+    default:
+      return countText(valueOf(request, column).toLongLong());
+  }
+}
+
+bool isText(int column) {
+  return column == RequestsModel::kRequest || column == RequestsModel::kState || column == RequestsModel::kReason;
+}
+
+QImage swatch(core::SeqId owner, const Theme& theme) {
+  const QColor color = ownerColor(owner, theme);
+  const QColor drawing = mix(color, theme.surface, 0.45);
+  QImage image(kSwatch, kSwatch, QImage::Format_RGB32);
+  for (int y = 0; y < kSwatch; ++y) {
+    for (int x = 0; x < kSwatch; ++x) {
+      image.setPixelColor(x, y, inPattern(ownerPattern(owner), x, y) ? drawing : color);
+    }
+  }
+  return image;
+}
+
+// Nothing sorts below everything.
+bool isLess(const QVariant& a, const QVariant& b) {
+  if (!a.isValid() || !b.isValid()) return !a.isValid() && b.isValid();
+  if (a.typeId() == QMetaType::QString) return QString::localeAwareCompare(a.toString(), b.toString()) < 0;
+  return a.toDouble() < b.toDouble();
+}
+
+QString plainText(const QVariant& value) {
+  if (!value.isValid()) return {};
+  if (value.typeId() == QMetaType::Double) return QLocale::c().toString(value.toDouble(), 'f', 3);
+  return value.toString().replace(QLatin1Char('\t'), QLatin1Char(' '));
+}
+
+}  // namespace
+
+void RequestsModel::setTheme(const Theme& theme) {
+  m_theme = theme;
+  if (!m_rows.empty()) emit dataChanged(index(0, kRequest), index(rowCount() - 1, kRequest), {Qt::DecorationRole});
+}
+
+void RequestsModel::setRequests(const std::vector<core::RequestInfo>& requests) {
+  removeGone(requests);
+  insertNew(requests);
+  std::unordered_map<core::SeqId, const core::RequestInfo*> by_id;
+  for (const core::RequestInfo& request : requests) by_id.emplace(request.seq, &request);
+  for (core::RequestInfo& row : m_rows) row = *by_id.at(row.seq);
+  if (!m_rows.empty()) emit dataChanged(index(0, 0), index(rowCount() - 1, kNumColumns - 1));
+}
+
+void RequestsModel::removeGone(const std::vector<core::RequestInfo>& requests) {
+  const auto gone = [&requests](const core::RequestInfo& row) {
+    return std::ranges::find(requests, row.seq, &core::RequestInfo::seq) == requests.end();
+  };
+  for (int end = rowCount(); end > 0;) {
+    if (!gone(m_rows[static_cast<std::size_t>(end - 1)])) {
+      --end;
+      continue;
+    }
+    int begin = end - 1;
+    while (begin > 0 && gone(m_rows[static_cast<std::size_t>(begin - 1)])) --begin;
+    beginRemoveRows({}, begin, end - 1);
+    m_rows.erase(m_rows.begin() + begin, m_rows.begin() + end);
+    endRemoveRows();
+    end = begin;
+  }
+}
+
+void RequestsModel::insertNew(const std::vector<core::RequestInfo>& requests) {
+  std::vector<core::RequestInfo> fresh;
+  for (const core::RequestInfo& request : requests) {
+    if (rowOf(request.seq) < 0) fresh.push_back(request);
+  }
+  if (fresh.empty()) return;
+  std::ranges::sort(fresh, std::ranges::greater{}, &core::RequestInfo::seq);
+  beginInsertRows({}, 0, static_cast<int>(fresh.size()) - 1);
+  m_rows.insert(m_rows.begin(), fresh.begin(), fresh.end());
+  endInsertRows();
+}
+
+core::SeqId RequestsModel::requestAt(int row) const {
+  return row >= 0 && row < rowCount() ? m_rows[static_cast<std::size_t>(row)].seq : core::SeqId{};
+}
+
+int RequestsModel::rowOf(core::SeqId request) const {
+  const auto row = std::ranges::find(m_rows, request, &core::RequestInfo::seq);
+  return row == m_rows.end() ? -1 : static_cast<int>(row - m_rows.begin());
+}
+
+int RequestsModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(m_rows.size());
+}
+
+int RequestsModel::columnCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : kNumColumns;
+}
+
+QVariant RequestsModel::data(const QModelIndex& index, int role) const {
+  if (!index.isValid() || index.row() >= rowCount()) return {};
+  const core::RequestInfo& request = m_rows[static_cast<std::size_t>(index.row())];
+  switch (role) {
+    case Qt::DisplayRole:
+      return textOf(request, index.column());
+    case Qt::TextAlignmentRole:
+      return QVariant::fromValue(Qt::AlignVCenter | (isText(index.column()) ? Qt::AlignLeft : Qt::AlignRight));
+    case Qt::DecorationRole:
+      return index.column() == kRequest ? QVariant(swatch(request.seq, m_theme)) : QVariant();
+    case Qt::ToolTipRole:
+      return index.column() == kReason ? QVariant(reasonText(request))
+                                       : headerData(index.column(), Qt::Horizontal, role);
+    case kValueRole:
+      return valueOf(request, index.column());
+    default:
+      return {};
+  }
+}
+
+QVariant RequestsModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  struct Heading {
+    QString title;
+    QString explanation;
+  };
+  const auto heading = [section]() -> Heading {
+    switch (section) {
+      case kRequest:
+        return {tr("Request"), tr("Label of the request, in the colour of its blocks and lanes")};
+      case kState:
+        return {tr("State"), tr("Where it stands after the last step")};
+      case kPrompt:
+        return {tr("Prompt"), tr("Tokens of the prompt, counted")};
+      case kComputed:
+        return {tr("Computed"), tr("Tokens whose keys and values are in the cache, counted")};
+      case kOutput:
+        return {tr("Output"), tr("Tokens sampled so far, counted")};
+      case kBlocks:
+        return {tr("Blocks"), tr("KV blocks it holds now, shared ones included, counted")};
+      case kHits:
+        return {tr("Hits"), tr("Prompt tokens taken from the prefix cache instead of computed, counted")};
+      case kPreemptions:
+        return {tr("Preempt."), tr("How often its blocks were taken away to be recomputed, counted")};
+      case kTtft:
+        return {tr("TTFT"), tr("Time to first token = first token − arrival, on the lane's clock, measured")};
+      case kTpot:
+        return {tr("TPOT"), tr("Time per output token = (last − first token) ÷ (output tokens − 1), measured")};
+      case kReason:
+        return {tr("Reason"), tr("Why it was not taken into the last step, or how it ended")};
+      default:
+        return {};
+    }
+  };
+  if (orientation != Qt::Horizontal) return {};
+  if (role == Qt::DisplayRole) return heading().title;
+  if (role == Qt::ToolTipRole) return heading().explanation;
+  if (role == Qt::TextAlignmentRole) {
+    return QVariant::fromValue(Qt::AlignVCenter | (isText(section) ? Qt::AlignLeft : Qt::AlignRight));
+  }
+  return {};
+}
+
+void RequestsModel::sort(int column, Qt::SortOrder order) {
+  if (column < 0 || column >= kNumColumns) return;
+  emit layoutAboutToBeChanged({}, VerticalSortHint);
+  const QModelIndexList before = persistentIndexList();
+  std::vector<core::SeqId> ids;
+  for (const QModelIndex& persistent : before) ids.push_back(requestAt(persistent.row()));
+  std::ranges::stable_sort(m_rows, [column, order](const core::RequestInfo& a, const core::RequestInfo& b) {
+    // Labels end in numbers: the order of arrival is what people mean.
+    if (column == kRequest) return order == Qt::AscendingOrder ? a.seq < b.seq : b.seq < a.seq;
+    const QVariant left = valueOf(a, column);
+    const QVariant right = valueOf(b, column);
+    return order == Qt::AscendingOrder ? isLess(left, right) : isLess(right, left);
+  });
+  QModelIndexList after;
+  for (qsizetype i = 0; i < before.size(); ++i) {
+    after.push_back(index(rowOf(ids[static_cast<std::size_t>(i)]), before[i].column()));
+  }
+  changePersistentIndexList(before, after);
+  emit layoutChanged({}, VerticalSortHint);
+}
+
+QString tableText(const QAbstractItemModel& model, const std::vector<int>& rows) {
+  QStringList lines;
+  QStringList cells;
+  for (int column = 0; column < model.columnCount(); ++column) {
+    cells << model.headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
+  }
+  lines << cells.join(QLatin1Char('\t'));
+  for (const int row : rows) {
+    cells.clear();
+    for (int column = 0; column < model.columnCount(); ++column) {
+      cells << plainText(model.data(model.index(row, column), RequestsModel::kValueRole));
+    }
+    lines << cells.join(QLatin1Char('\t'));
+  }
+  return lines.join(QLatin1Char('\n')) + QLatin1Char('\n');
+}
+
+}  // namespace inferoscope::gui

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/observe/snapshot.h"
+#include "gui/paint/theme.h"
+
+#include <QAbstractTableModel>
+
+#include <vector>
+
+namespace inferoscope::gui {
+
+// The requests of a snapshot as rows. Rows keep their order: new requests come on top, sorting happens when asked for
+// and not again by itself, so that nothing moves under the reader's eyes.
+class RequestsModel : public QAbstractTableModel {
+  Q_OBJECT
+
+ public:
+  enum Column {
+    kRequest,
+    kState,
+    kPrompt,
+    kComputed,
+    kOutput,
+    kBlocks,
+    kHits,
+    kPreemptions,
+    kTtft,
+    kTpot,
+    kReason,
+    kNumColumns
+  };
+  static constexpr int kValueRole = Qt::UserRole;  // what a cell is sorted by and copied as: a number or a text
+
+  using QAbstractTableModel::QAbstractTableModel;
+
+  void setTheme(const Theme& theme);
+  void setRequests(const std::vector<core::RequestInfo>& requests);
+  core::SeqId requestAt(int row) const;  // none beyond the rows
+  int rowOf(core::SeqId request) const;  // -1: not there
+
+  int rowCount(const QModelIndex& parent = {}) const override;
+  int columnCount(const QModelIndex& parent = {}) const override;
+  QVariant data(const QModelIndex& index, int role) const override;
+  QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+  void sort(int column, Qt::SortOrder order) override;
+
+ private:
+  void removeGone(const std::vector<core::RequestInfo>& requests);
+  void insertNew(const std::vector<core::RequestInfo>& requests);
+
+  Theme m_theme;
+  std::vector<core::RequestInfo> m_rows;
+};
+
+// Tab-separated, a heading first, numbers as a program reads them.
+QString tableText(const QAbstractItemModel& model, const std::vector<int>& rows);
+
+}  // namespace inferoscope::gui

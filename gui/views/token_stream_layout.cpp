@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/views/token_stream_layout.h"
+
+#include "gui/views/words.h"
+
+#include <algorithm>
+
+namespace inferoscope::gui {
+
+TextStore::TextStore(std::size_t max_texts, qsizetype max_chars) : m_max_texts(max_texts), m_max_chars(max_chars) {}
+
+void TextStore::clear() {
+  m_texts.clear();
+}
+
+void TextStore::add(std::span<const core::TextDelta> deltas) {
+  for (const core::TextDelta& delta : deltas) {
+    StreamedText& stream = m_texts[delta.seq];
+    stream.text += QString::fromStdString(delta.text);
+    stream.num_tokens += delta.num_tokens;
+    stream.finished = stream.finished || delta.finished;
+    // A quarter at once, so that a long text isn't moved for each token.
+    if (stream.text.size() > m_max_chars) {
+      const qsizetype cut = stream.text.size() - m_max_chars * 3 / 4;
+      stream.text.remove(0, cut);
+      stream.num_dropped += cut;
+    }
+  }
+  while (m_texts.size() > m_max_texts) forgetOldest();
+}
+
+// The oldest that is finished; if all run, the oldest.
+void TextStore::forgetOldest() {
+  const auto done = std::ranges::find_if(m_texts, [](const auto& entry) { return entry.second.finished; });
+  m_texts.erase(done != m_texts.end() ? done : m_texts.begin());
+}
+
+const StreamedText* TextStore::find(core::SeqId seq) const {
+  const auto found = m_texts.find(seq);
+  return found == m_texts.end() ? nullptr : &found->second;
+}
+
+core::SeqId followed(const core::Snapshot& snapshot, core::SeqId chosen, core::SeqId before) {
+  if (chosen.valid()) return chosen;
+  const core::RequestInfo* current = findRequest(&snapshot, before);
+  if (current != nullptr && current->state != core::SeqState::kFinished) return before;
+  core::SeqId newest;
+  for (const core::RequestInfo& request : snapshot.requests) {
+    if (request.state == core::SeqState::kRunning) newest = std::max(newest, request.seq);
+  }
+  return newest.valid() ? newest : before;
+}
+
+}  // namespace inferoscope::gui

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/views/token_stream_view.h"
+
+#include "gui/paint/empty_stack.h"
+#include "gui/paint/marks.h"
+#include "gui/paint/number_format.h"
+#include "gui/paint/theme.h"
+#include "gui/views/words.h"
+
+#include <QLabel>
+#include <QPlainTextEdit>
+#include <QScrollBar>
+#include <QTextCursor>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace inferoscope::gui {
+
+TokenStreamView::TokenStreamView(Selection& selection, QWidget* parent)
+    : View(selection, parent),
+      m_page(new QWidget),
+      m_header(new QLabel(m_page)),
+      m_text(new QPlainTextEdit(m_page)),
+      m_footer(new QLabel(m_page)),
+      m_stack(new EmptyStack(m_page, noModelWords(), this)) {
+  setAccessibleName(tr("Token stream"));
+  setAccessibleDescription(tr("The text of the chosen request, as it is sampled"));
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->addWidget(m_stack);
+  buildPage();
+  applyTheme();
+  connect(&selection, &Selection::changed, this, &TokenStreamView::refresh);
+}
+
+void TokenStreamView::buildPage() {
+  auto* layout = new QVBoxLayout(m_page);
+  layout->setContentsMargins(kMargin, kMargin, kMargin, kMargin);
+  layout->setSpacing(kSpacing);
+  layout->addWidget(m_header);
+  layout->addWidget(m_text, 1);
+  layout->addWidget(m_footer);
+  m_page->setAutoFillBackground(true);
+  m_page->setBackgroundRole(QPalette::Base);
+  m_text->setReadOnly(true);
+  m_text->setUndoRedoEnabled(false);
+  m_text->setFrameShape(QFrame::NoFrame);
+  m_text->document()->setDocumentMargin(0);
+  m_text->setAccessibleName(tr("Text"));
+  m_header->setTextFormat(Qt::PlainText);
+  m_footer->setTextFormat(Qt::PlainText);
+  m_footer->setToolTip(
+      tr("Tokens: sampled so far, counted.\nTTFT: first token − arrival.\nTPOT: (last − first token) ÷ "
+         "(output tokens − 1).\nBoth measured on the lane's clock, the queue included."));
+  for (QLabel* label : {m_header, m_footer}) label->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+}
+
+void TokenStreamView::applyTheme() {
+  const Theme theme = themeOf(palette());
+  const auto setInk = [](QWidget* widget, const QColor& ink) {
+    QPalette colors = widget->palette();
+    colors.setColor(QPalette::WindowText, ink);
+    widget->setPalette(colors);
+  };
+  setInk(m_header, theme.dim);
+  setInk(m_footer, theme.dim);
+  m_footer->setFont(smallFont(font()));
+}
+
+void TokenStreamView::changeEvent(QEvent* event) {
+  View::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) applyTheme();
+}
+
+void TokenStreamView::showModel(const ModelInfo& model) {
+  m_texts.clear();
+  m_snapshot.reset();
+  m_request = {};
+  m_shown_end = 0;
+  m_random_weights = model.config.random_weights;
+  m_text->clear();
+  m_stack->showWords(tr("No request yet"));
+}
+
+void TokenStreamView::showLimits(const core::MachineLimits&) {}
+
+void TokenStreamView::showFrame(const Frame& frame) {
+  const bool reset = m_snapshot && frame.snapshot && frame.snapshot->step_index < m_snapshot->step_index;
+  if (reset) m_texts.clear();
+  m_texts.add(frame.texts);
+  if (frame.snapshot) m_snapshot = frame.snapshot;
+  refresh();
+}
+
+void TokenStreamView::showEvent(QShowEvent* event) {
+  View::showEvent(event);
+  refresh();
+}
+
+void TokenStreamView::refresh() {
+  if (!isVisible() || !m_snapshot) return;
+  const core::SeqId request = followed(*m_snapshot, m_selection.request(), m_request);
+  if (!request.valid()) {
+    m_stack->showWords(tr("No request yet"));
+    return;
+  }
+  static const StreamedText kSilent;
+  const StreamedText* found = m_texts.find(request);
+  const StreamedText& stream = found != nullptr ? *found : kSilent;
+  // Another request, a reset, or more new text than is kept: from the start.
+  if (request != m_request || stream.end() < m_shown_end || stream.num_dropped > m_shown_end) {
+    m_request = request;
+    m_shown_end = stream.num_dropped;
+    m_text->clear();
+  }
+  appendText(stream);
+  m_header->setText(headerText());
+  m_footer->setText(footerText());
+  m_stack->showContent();
+}
+
+// Follows the text only as long as its end is in sight: who scrolls back wants to read.
+void TokenStreamView::appendText(const StreamedText& stream) {
+  if (stream.end() == m_shown_end) return;
+  QScrollBar* bar = m_text->verticalScrollBar();
+  const bool at_end = bar->value() >= bar->maximum();
+  QTextCursor cursor(m_text->document());
+  cursor.movePosition(QTextCursor::End);
+  cursor.insertText(stream.text.mid(m_shown_end - stream.num_dropped));
+  m_shown_end = stream.end();
+  if (at_end) bar->setValue(bar->maximum());
+}
+
+QString TokenStreamView::headerText() const {
+  QString text = requestName(m_snapshot.get(), m_request);
+  if (const core::RequestInfo* request = findRequest(m_snapshot.get(), m_request)) {
+    text += QStringLiteral(" · ") + seqStateWord(request->state);
+  }
+  if (m_random_weights) text += QStringLiteral(" · ") + tr("random weights: the text means nothing");
+  return text;
+}
+
+QString TokenStreamView::footerText() const {
+  const core::RequestInfo* request = findRequest(m_snapshot.get(), m_request);
+  if (request == nullptr) return tr("This request is no longer listed");
+  QString text = tr("%1 of at most %2 tokens · TTFT %3 · TPOT %4")
+                     .arg(countText(request->num_output_tokens), countText(request->max_new_tokens),
+                          millisecondsText(request->ttft_ms), millisecondsText(request->tpot_ms));
+  const QString finish = finishWords(request->finish);
+  if (!finish.isEmpty()) text += QStringLiteral(" · ") + finish;
+  if (!request->error.empty()) text += QStringLiteral(": ") + QString::fromStdString(request->error);
+  return text;
+}
+
+}  // namespace inferoscope::gui

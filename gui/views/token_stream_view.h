@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "gui/views/token_stream_layout.h"
+#include "gui/views/view.h"
+
+#include <memory>
+
+class QLabel;
+class QPlainTextEdit;
+
+namespace inferoscope::gui {
+
+class EmptyStack;
+
+// What a request says, as it is sampled: the chosen one, else one that runs.
+class TokenStreamView : public View {
+  Q_OBJECT
+
+ public:
+  TokenStreamView(Selection& selection, QWidget* parent);
+
+  void showModel(const ModelInfo& model) override;
+  void showLimits(const core::MachineLimits& limits) override;
+  void showFrame(const Frame& frame) override;
+
+  QSize sizeHint() const override { return {420, 260}; }
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+  void changeEvent(QEvent* event) override;
+
+ private:
+  void buildPage();
+  void applyTheme();
+  void refresh();
+  void appendText(const StreamedText& stream);
+  QString headerText() const;
+  QString footerText() const;
+
+  QWidget* m_page;
+  QLabel* m_header;
+  QPlainTextEdit* m_text;
+  QLabel* m_footer;
+  EmptyStack* m_stack;
+  TextStore m_texts;
+  core::SeqId m_request;      // whose text is in the widget
+  qsizetype m_shown_end = 0;  // how far
+  bool m_random_weights = false;
+  std::shared_ptr<const core::Snapshot> m_snapshot;
+};
+
+}  // namespace inferoscope::gui

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/views/view_catalog.h"
+
+#include "gui/views/batch_lanes_view.h"
+#include "gui/views/kv_map_view.h"
+#include "gui/views/requests_view.h"
+#include "gui/views/token_stream_view.h"
+#include "gui/views/utilisation_view.h"
+
+#include <array>
+
+namespace inferoscope::gui {
+
+namespace {
+
+template <class T>
+View* make(Selection& selection, QWidget* parent) {
+  return new T(selection, parent);
+}
+
+constexpr std::array kViews = {
+    ViewRow{"kv-map", QT_TRANSLATE_NOOP("ViewRow", "KV block map"),
+            QT_TRANSLATE_NOOP("ViewRow", "Where the KV blocks are: who holds each, how full it is, what is shared"),
+            "Alt+1", Qt::TopDockWidgetArea, make<KvMapView>},
+    ViewRow{"batch-lanes", QT_TRANSLATE_NOOP("ViewRow", "Batch lanes"),
+            QT_TRANSLATE_NOOP("ViewRow", "Who ran in each step: prefill, decode, waiting, preempted, idle"), "Alt+2",
+            Qt::TopDockWidgetArea, make<BatchLanesView>},
+    ViewRow{"utilisation", QT_TRANSLATE_NOOP("ViewRow", "Utilisation"),
+            QT_TRANSLATE_NOOP("ViewRow", "How much of this machine's bandwidth and compute the steps reach"), "Alt+3",
+            Qt::RightDockWidgetArea, make<UtilisationView>},
+    ViewRow{"requests", QT_TRANSLATE_NOOP("ViewRow", "Requests"),
+            QT_TRANSLATE_NOOP("ViewRow", "All requests: state, tokens, blocks, times, why one waits or how it ended"),
+            "Alt+4", Qt::BottomDockWidgetArea, make<RequestsView>},
+    ViewRow{"token-stream", QT_TRANSLATE_NOOP("ViewRow", "Token stream"),
+            QT_TRANSLATE_NOOP("ViewRow", "What the chosen request says, as it is sampled"), "Alt+5",
+            Qt::BottomDockWidgetArea, make<TokenStreamView>},
+};
+
+}  // namespace
+
+std::span<const ViewRow> viewCatalog() {
+  return kViews;
+}
+
+}  // namespace inferoscope::gui
