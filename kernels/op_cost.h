@@ -8,7 +8,8 @@ namespace inferoscope::kernels {
 // What an op must do, counted from its shapes: not what caches make of it, not what is resident.
 // FLOPs count a multiply-add as two. Bytes are those that must cross the memory bus at least once per op.
 struct OpCost {
-  std::uint64_t flops = 0;
+  std::uint64_t flops = 0;        // all arithmetic
+  std::uint64_t int8_ops = 0;     // the part of it done as int8 block dots: it has a ceiling of its own
   std::uint64_t weights = 0;      // bytes of weight matrices and norm vectors read
   std::uint64_t kv_read = 0;      // bytes of keys and values read
   std::uint64_t kv_write = 0;     // bytes of keys and values written
@@ -19,6 +20,7 @@ struct OpCost {
 
   OpCost& operator+=(const OpCost& other) {
     flops += other.flops;
+    int8_ops += other.int8_ops;
     weights += other.weights;
     kv_read += other.kv_read;
     kv_write += other.kv_write;

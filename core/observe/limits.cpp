@@ -2,11 +2,18 @@
 #include "core/observe/limits.h"
 
 namespace inferoscope::core {
+namespace {
 
-Roof roofOf(const kernels::OpCost& cost, const MachineLimits& limits, double peak_flop_per_s) {
-  if (limits.read_bytes_per_s <= 0 || peak_flop_per_s <= 0) return {};
-  return {.memory_ns = static_cast<double>(cost.bytes()) / limits.read_bytes_per_s * 1e9,
-          .compute_ns = static_cast<double>(cost.flops) / peak_flop_per_s * 1e9};
+double nanoseconds(std::uint64_t amount, double per_second) {
+  return per_second > 0 ? static_cast<double>(amount) / per_second * 1e9 : 0.0;
+}
+
+}  // namespace
+
+Roof roofOf(const kernels::OpCost& cost, const MachineLimits& limits) {
+  return {.memory_ns = nanoseconds(cost.bytes(), limits.read_bytes_per_s),
+          .compute_ns = nanoseconds(cost.flops - cost.int8_ops, limits.fp32_flop_per_s) +
+                        nanoseconds(cost.int8_ops, limits.int8_op_per_s)};
 }
 
 }  // namespace inferoscope::core

@@ -38,7 +38,7 @@ struct Roof {
   }
 };
 
-// `peak_flop_per_s`: limits.fp32_flop_per_s, or int8_op_per_s for a kernel that multiplies integers.
-Roof roofOf(const kernels::OpCost& cost, const MachineLimits& limits, double peak_flop_per_s);
+// The integer part of the arithmetic against the integer ceiling, the rest against the fp32 one. Nothing measured: zero.
+Roof roofOf(const kernels::OpCost& cost, const MachineLimits& limits);
 
 }  // namespace inferoscope::core

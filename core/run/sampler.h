@@ -23,7 +23,7 @@ class Sampler {
  public:
   struct Result {
     TokenId token = -1;
-    std::string error;  // non-finite logits; no token then
+    std::string error{};  // non-finite logits; no token then
   };
 
   // logits: [vocab_size]; ids at num_tokens and above are never sampled. history: the sequence's tokens so far.

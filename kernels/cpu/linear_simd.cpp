@@ -35,6 +35,12 @@ void quantize(const LinearArgs& args, const Exec& exec) {
   });
 }
 
+OpCost cost(const LinearArgs& args) {
+  OpCost cost = linearCost(args);
+  if (linearAvx2For(args.w.format).quantizes_x) cost.int8_ops = cost.flops;
+  return cost;
+}
+
 void run(const LinearArgs& args, const Exec& exec) {
   const LinearAvx2 linear = linearAvx2For(args.w.format);
   if (linear.quantizes_x) quantize(args, exec);
@@ -56,7 +62,7 @@ void run(const LinearArgs& args, const Exec& exec) {
 }  // namespace
 
 Kernel<LinearArgs> linearAvx2() {
-  return {"linear.avx2", "simd", "Linear, AVX2", Device::kCpu, supports, linearCost, scratchBytes, run};
+  return {"linear.avx2", "simd", "Linear, AVX2", Device::kCpu, supports, cost, scratchBytes, run};
 }
 
 }  // namespace inferoscope::kernels::cpu

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/observe/verdict.h"
+
+#include <fmt/format.h>
+
+namespace inferoscope::core {
+namespace {
+
+void add(Verdict& verdict, const StepRecord& step, const MachineLimits& limits) {
+  ++verdict.num_steps;
+  verdict.measured_ns += step.duration_ns;
+  verdict.num_tokens += verdict.phase == Phase::kPrefill ? step.num_prefill_tokens : step.num_decode_tokens;
+  verdict.cost += step.cost;
+  verdict.process_cpu_s += step.process_cpu_s;
+  verdict.num_threads = step.num_threads;
+  for (const OpRecord& op : step.ops) {
+    const Roof roof = roofOf(op.cost, limits);
+    verdict.roof += roof;
+    verdict.floor_ns += roof.floorNs();
+  }
+}
+
+// The bytes of a step can stay in the cache, and the time says that they did.
+bool livesInCache(const Verdict& verdict, const MachineLimits& limits) {
+  const std::uint64_t bytes_per_step = verdict.cost.bytes() / static_cast<std::uint64_t>(verdict.num_steps);
+  return limits.last_level_cache_bytes > 0 &&
+         bytes_per_step < static_cast<std::uint64_t>(limits.last_level_cache_bytes) &&
+         verdict.bytesPerSecond() > limits.read_bytes_per_s;
+}
+
+Bound boundOf(const Verdict& verdict, const MachineLimits& limits) {
+  if (!limits.measured()) return Bound::kUnknown;
+  if (livesInCache(verdict, limits)) return Bound::kCache;
+  if (verdict.floor_ns < 0.5 * static_cast<double>(verdict.measured_ns)) return Bound::kOverhead;
+  return verdict.roof.memory_ns >= verdict.roof.compute_ns ? Bound::kBandwidth : Bound::kCompute;
+}
+
+// The ceiling that most of the arithmetic stands under, in words.
+std::string computeCeiling(const Verdict& verdict, const MachineLimits& limits) {
+  const bool integer = 2 * verdict.cost.int8_ops > verdict.cost.flops;
+  return integer ? fmt::format("{:.0f} GOP/s int8", limits.int8_op_per_s * 1e-9)
+                 : fmt::format("{:.0f} GFLOP/s", limits.fp32_flop_per_s * 1e-9);
+}
+
+}  // namespace
+
+std::optional<double> Verdict::bandwidthUse() const {
+  if (roof.memory_ns <= 0 || measured_ns <= 0) return std::nullopt;
+  return roof.memory_ns / static_cast<double>(measured_ns);
+}
+
+std::optional<double> Verdict::computeUse() const {
+  if (roof.compute_ns <= 0 || measured_ns <= 0) return std::nullopt;
+  return roof.compute_ns / static_cast<double>(measured_ns);
+}
+
+std::optional<Verdict> judge(std::span<const std::shared_ptr<const StepRecord>> steps, Phase phase,
+                             const MachineLimits& limits) {
+  Verdict verdict;
+  verdict.phase = phase;
+  for (const auto& step : steps) {
+    const Phase step_phase = step->num_prefill_tokens > 0 ? Phase::kPrefill : Phase::kDecode;
+    if (step_phase == phase) add(verdict, *step, limits);
+  }
+  if (verdict.num_steps == 0 || verdict.measured_ns <= 0) return std::nullopt;
+  verdict.bound = boundOf(verdict, limits);
+  return verdict;
+}
+
+std::string headline(const Verdict& verdict, const MachineLimits& limits) {
+  const char* phase = verdict.phase == Phase::kPrefill ? "PREFILL" : "DECODE";
+  const double busy = 100 * verdict.processBusy();
+  if (!limits.measured()) {
+    return fmt::format("{}: {:.1f} GB/s, {:.0f} GFLOP/s (process: {:.0f}% busy)", phase,
+                       verdict.bytesPerSecond() * 1e-9, verdict.flopPerSecond() * 1e-9, busy);
+  }
+  return fmt::format("{}: {}, {:.0f}% of {:.1f} GB/s, {:.0f}% of {} (process: {:.0f}% busy)", phase,
+                     boundName(verdict.bound), 100 * verdict.bandwidthUse().value_or(0), limits.read_bytes_per_s * 1e-9,
+                     100 * verdict.computeUse().value_or(0), computeCeiling(verdict, limits), busy);
+}
+
+}  // namespace inferoscope::core
