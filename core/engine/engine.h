@@ -69,7 +69,7 @@ class Engine {
 
   Snapshot snapshot() const;
   std::vector<TextDelta> takeText();     // since the last call, in order
-  const StepProgress& progress() const;
+  std::shared_ptr<const StepProgress> progress() const;  // may be read by any thread, also after the engine
 
   // The lane's clock: the sum of its own steps' times plus jumps.
   std::int64_t laneNow() const;

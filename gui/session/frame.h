@@ -27,6 +27,7 @@ struct Frame {
 struct ModelInfo {
   core::ModelConfig config;
   std::string source;
+  std::string tokenizer;                            // "gpt2, smollm"
   std::string chat_family;
   std::vector<std::string> notices;
   std::map<std::string, std::int64_t> format_bytes;

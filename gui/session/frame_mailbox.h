@@ -3,12 +3,13 @@
 
 #include "gui/session/frame.h"
 
-#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 namespace inferoscope::gui {
 
@@ -25,7 +26,7 @@ class FrameMailbox {
   void putSnapshot(std::shared_ptr<const core::Snapshot> snapshot);
   bool wantsSnapshot() const;  // the last one was taken: building a new one is worth it
 
-  // GUI's thread. None: nothing new.
+  // GUI's thread. None: nothing new. The snapshot may be one that an earlier frame had, or null before the first.
   std::optional<Frame> take();
 
   void clear();  // a new model: nothing of the old one may follow
@@ -33,8 +34,11 @@ class FrameMailbox {
  private:
   mutable std::mutex m_mutex;
   std::size_t m_max_steps;
-  Frame m_next;
-  bool m_fresh_snapshot = false;
+  std::deque<std::shared_ptr<const core::StepRecord>> m_steps;
+  std::vector<core::TextDelta> m_texts;
+  std::shared_ptr<const core::Snapshot> m_snapshot;  // the latest, kept after it was taken
+  bool m_fresh_snapshot = false;                     // not taken yet
+  std::uint64_t m_dropped_steps = 0;
 };
 
 }  // namespace inferoscope::gui

@@ -65,7 +65,10 @@ class Session : public QObject {
   void frameReady(const Frame& frame);            // about 30 times a second at most
 
  private:
+  void connectWorker();
   void poll();
+  template <class... Params, class... Values>
+  void call(void (EngineWorker::*method)(Params...), Values... values);
 
   std::shared_ptr<FrameMailbox> m_mailbox;
   QThread m_thread;
@@ -81,7 +84,3 @@ class Session : public QObject {
 };
 
 }  // namespace inferoscope::gui
-
-Q_DECLARE_METATYPE(inferoscope::core::SeqId)
-Q_DECLARE_METATYPE(inferoscope::core::EngineOptions)
-Q_DECLARE_METATYPE(inferoscope::core::MachineLimits)

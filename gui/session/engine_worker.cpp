@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/session/engine_worker.h"
+
+#include "core/error.h"
+#include "core/model/model_store.h"
+
+#include <sys/resource.h>
+
+#include <chrono>
+#include <utility>
+
+namespace inferoscope::gui {
+namespace {
+
+// The machine is shared with the window: it comes first. Threads that this one starts inherit it.
+constexpr int kNiceness = 5;
+
+constexpr std::chrono::milliseconds kProgressInterval{50};
+
+ModelInfo describe(const core::Model& model, const core::EngineOptions& options) {
+  return {.config = model.config,
+          .source = model.source,
+          .tokenizer = std::string(model.tokenizer->kind()) + ", " + std::string(model.tokenizer->preTokenizer()),
+          .chat_family = std::string(core::chatFamilyName(model.chat.family)),
+          .notices = model.notices,
+          .format_bytes = model.format_bytes,
+          .weight_bytes = model.weight_bytes,
+          .kv_bytes_per_token = core::kvBytesPerToken(model.config, options.kv_format)};
+}
+
+}  // namespace
+
+EngineWorker::EngineWorker(std::shared_ptr<FrameMailbox> mailbox, std::stop_token stop)
+    : m_mailbox(std::move(mailbox)), m_stop(std::move(stop)), m_step_timer(this) {
+  m_step_timer.setSingleShot(true);
+  m_step_timer.setTimerType(Qt::PreciseTimer);
+  connect(&m_step_timer, &QTimer::timeout, this, &EngineWorker::onStepDue);
+}
+
+EngineWorker::~EngineWorker() = default;
+
+core::Lane* EngineWorker::lane() {
+  return m_experiment ? &m_experiment->lane(core::LaneId::kA) : nullptr;
+}
+
+void EngineWorker::setState(RunState state) {
+  if (state == m_state) return;
+  m_state = state;
+  emit runStateChanged(state);
+}
+
+void EngineWorker::load(const std::string& source, std::stop_token cancel) {
+  (void)setpriority(PRIO_PROCESS, 0, kNiceness);  // of this thread; without it all works, less smoothly
+  const RunState before = m_state;
+  setState(RunState::kLoading);
+  auto last_report = std::chrono::steady_clock::now() - kProgressInterval;
+  const core::LoadProgress report = [&](std::string_view stage, double fraction) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_report < kProgressInterval && fraction < 1) return;
+    last_report = now;
+    emit loadProgress(QString::fromUtf8(stage.data(), static_cast<qsizetype>(stage.size())), fraction);
+  };
+  try {
+    if (!m_backend) m_backend = core::makeCpuBackend(m_options.threads);
+    const auto model = core::loadModel(source, *m_backend, report, std::move(cancel));
+    core::Lane lane_a(model, m_backend, m_options);
+    m_experiment.reset();  // the old model goes only once the new one is there
+    m_mailbox->clear();
+    m_experiment = std::make_unique<core::Experiment>(std::move(lane_a));
+    showLoaded(*model);
+  } catch (const core::Cancelled&) {
+    emit loadFailed({});
+    setState(before == RunState::kNoModel ? RunState::kNoModel : RunState::kPaused);
+  } catch (const std::exception& error) {
+    emit loadFailed(QString::fromUtf8(error.what()));
+    setState(before == RunState::kNoModel ? RunState::kNoModel : RunState::kPaused);
+  }
+}
+
+void EngineWorker::showLoaded(const core::Model& model) {
+  lane()->setWorkload(m_scenario);
+  m_options = lane()->engine().options();
+  m_progress.store(lane()->engine().progress());
+  emit optionsInForce(m_options);
+  emit modelLoaded(describe(model, m_options));
+  publish(true);
+  setState(RunState::kPaused);
+  ensureLimits();
+}
+
+void EngineWorker::ensureLimits() {
+  if (!m_backend) return;
+  const int num_threads = m_backend->numThreads();
+  if (!m_limits.contains(num_threads)) {
+    try {
+      m_limits[num_threads] = m_backend->probe(m_stop);
+    } catch (const core::Cancelled&) {
+      return;
+    } catch (const std::exception& error) {
+      emit engineFailed(QString::fromUtf8(error.what()));
+      return;
+    }
+  }
+  emit limitsMeasured(m_limits[num_threads]);
+}
+
+void EngineWorker::probe() {
+  if (m_backend) m_limits.erase(m_backend->numThreads());
+  ensureLimits();
+}
+
+void EngineWorker::applyOptions(const core::EngineOptions& options) {
+  if (lane() == nullptr) {
+    m_options = options;
+    emit optionsInForce(options);
+    return;
+  }
+  try {
+    const std::string refusal = lane()->engine().apply(options);
+    if (!refusal.empty()) {
+      emit optionsRefused(QString::fromStdString(refusal));
+      return;
+    }
+  } catch (const std::exception& error) {
+    emit optionsRefused(QString::fromUtf8(error.what()));
+    return;
+  }
+  m_options = lane()->engine().options();
+  emit optionsInForce(m_options);
+  publish(true);
+  ensureLimits();
+}
+
+void EngineWorker::setScenario(const std::optional<core::Scenario>& scenario) {
+  m_scenario = scenario;
+  if (lane() != nullptr) reset();
+}
+
+void EngineWorker::run() {
+  if (lane() == nullptr || m_state == RunState::kLoading) return;
+  setState(RunState::kRunning);
+  postStep();
+}
+
+void EngineWorker::pause() {
+  if (m_state != RunState::kRunning) return;
+  m_step_timer.stop();
+  setState(RunState::kPaused);
+  publish(true);
+}
+
+void EngineWorker::stepOnce() {
+  if (lane() == nullptr) return;
+  pause();
+  stepNow();
+  publish(true);
+}
+
+void EngineWorker::setStepDelay(int milliseconds) {
+  m_step_delay_ms = milliseconds;
+  if (m_step_timer.isActive()) postStep();
+}
+
+void EngineWorker::reset() {
+  if (lane() == nullptr) return;
+  lane()->engine().reset();
+  lane()->setWorkload(m_scenario);
+  publish(true);
+  if (m_state == RunState::kRunning) postStep();
+}
+
+void EngineWorker::submit(const std::string& text, core::Request request) {
+  if (lane() == nullptr) return;
+  const core::Model& model = lane()->engine().model();
+  const core::ChatMessage turn{"user", text};
+  request.prompt = model.tokenizer->encode(model.chat.render({&turn, 1}));
+  const QString label = QString::fromStdString(request.label);
+  const core::Submitted submitted = lane()->engine().submit(std::move(request));
+  if (!submitted.seq.valid()) {
+    emit requestRefused(label, QString::fromStdString(submitted.refusal));
+    return;
+  }
+  emit requestSubmitted(submitted.seq);
+  publish(true);
+  if (m_state == RunState::kRunning) postStep();
+}
+
+void EngineWorker::cancel(core::SeqId seq) {
+  if (lane() == nullptr) return;
+  lane()->engine().cancel(seq);
+  publish(true);
+}
+
+double EngineWorker::stepProgress() const {
+  const auto progress = m_progress.load();
+  const int total = progress ? progress->ops_total.load(std::memory_order_relaxed) : 0;
+  return total > 0 ? static_cast<double>(progress->ops_done.load(std::memory_order_relaxed)) / total : 0.0;
+}
+
+void EngineWorker::postStep() {
+  m_step_timer.start(m_step_delay_ms);
+}
+
+void EngineWorker::onStepDue() {
+  if (m_state != RunState::kRunning || m_stop.stop_requested()) return;
+  stepNow();
+  const bool more = m_state == RunState::kRunning && !lane()->idle();
+  publish(!more);
+  if (more) postStep();
+}
+
+void EngineWorker::stepNow() {
+  try {
+    if (const auto record = lane()->step(m_stop)) m_mailbox->putStep(record);
+  } catch (const std::exception& error) {
+    setState(RunState::kPaused);
+    emit engineFailed(QString::fromUtf8(error.what()));
+  }
+  for (const std::string& refusal : lane()->takeRefusals()) emit requestRefused({}, QString::fromStdString(refusal));
+}
+
+// `always`: the state stays as it is for a while, and the last one shown must be exact.
+void EngineWorker::publish(bool always) {
+  core::Engine& engine = lane()->engine();
+  m_mailbox->putText(engine.takeText());
+  if (always || m_mailbox->wantsSnapshot()) {
+    m_mailbox->putSnapshot(std::make_shared<const core::Snapshot>(engine.snapshot()));
+  }
+}
+
+}  // namespace inferoscope::gui

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/session/session.h"
+
+#include "gui/session/engine_worker.h"
+
+#include <utility>
+
+namespace inferoscope::gui {
+namespace {
+
+constexpr int kPollMilliseconds = 33;
+
+}  // namespace
+
+Session::Session(QObject* parent)
+    : QObject(parent),
+      m_mailbox(std::make_shared<FrameMailbox>()),
+      m_worker(new EngineWorker(m_mailbox, m_stop.get_token())) {
+  m_thread.setObjectName(QStringLiteral("engine"));
+  m_worker->moveToThread(&m_thread);
+  connect(&m_thread, &QThread::finished, m_worker, &QObject::deleteLater);
+  connectWorker();
+  m_thread.start();
+  connect(&m_timer, &QTimer::timeout, this, &Session::poll);
+  m_timer.start(kPollMilliseconds);
+}
+
+Session::~Session() {
+  m_timer.stop();
+  m_load_stop.request_stop();
+  m_stop.request_stop();
+  m_thread.quit();
+  m_thread.wait();
+}
+
+void Session::connectWorker() {
+  connect(m_worker, &EngineWorker::runStateChanged, this, [this](RunState state) {
+    m_state = state;
+    emit runStateChanged(state);
+  });
+  connect(m_worker, &EngineWorker::modelLoaded, this, [this](const ModelInfo& model) {
+    m_model = model;
+    m_snapshot.reset();
+    emit modelLoaded(model);
+  });
+  connect(m_worker, &EngineWorker::optionsInForce, this, [this](const core::EngineOptions& options) {
+    m_options = options;
+    emit optionsInForce(options);
+  });
+  connect(m_worker, &EngineWorker::limitsMeasured, this, [this](const core::MachineLimits& limits) {
+    m_limits = limits;
+    emit limitsMeasured(limits);
+  });
+  connect(m_worker, &EngineWorker::loadProgress, this, &Session::loadProgress);
+  connect(m_worker, &EngineWorker::loadFailed, this, &Session::loadFailed);
+  connect(m_worker, &EngineWorker::optionsRefused, this, &Session::optionsRefused);
+  connect(m_worker, &EngineWorker::requestSubmitted, this, &Session::requestSubmitted);
+  connect(m_worker, &EngineWorker::requestRefused, this, &Session::requestRefused);
+  connect(m_worker, &EngineWorker::engineFailed, this, &Session::engineFailed);
+}
+
+// Queues a call of the worker with values.
+template <class... Params, class... Values>
+void Session::call(void (EngineWorker::*method)(Params...), Values... values) {
+  EngineWorker* worker = m_worker;
+  QMetaObject::invokeMethod(
+      worker, [worker, method, ... held = std::move(values)] { (worker->*method)(held...); }, Qt::QueuedConnection);
+}
+
+void Session::load(const QString& source) {
+  m_load_stop = std::stop_source();
+  call(&EngineWorker::load, source.toStdString(), m_load_stop.get_token());
+}
+
+void Session::cancelLoad() {
+  m_load_stop.request_stop();
+}
+void Session::applyOptions(const core::EngineOptions& options) {
+  call(&EngineWorker::applyOptions, options);
+}
+void Session::setScenario(const std::optional<core::Scenario>& scenario) {
+  call(&EngineWorker::setScenario, scenario);
+}
+void Session::run() {
+  call(&EngineWorker::run);
+}
+void Session::pause() {
+  call(&EngineWorker::pause);
+}
+void Session::stepOnce() {
+  call(&EngineWorker::stepOnce);
+}
+void Session::setStepDelay(int milliseconds) {
+  call(&EngineWorker::setStepDelay, milliseconds);
+}
+void Session::reset() {
+  call(&EngineWorker::reset);
+}
+void Session::cancelRequest(core::SeqId seq) {
+  call(&EngineWorker::cancel, seq);
+}
+void Session::probe() {
+  call(&EngineWorker::probe);
+}
+
+void Session::submitPrompt(const QString& text, const core::Request& rest) {
+  call(&EngineWorker::submit, text.toStdString(), rest);
+}
+
+double Session::stepProgress() const {
+  return m_worker->stepProgress();
+}
+
+void Session::poll() {
+  std::optional<Frame> frame = m_mailbox->take();
+  if (!frame || !frame->snapshot) return;
+  m_snapshot = frame->snapshot;
+  emit frameReady(*frame);
+}
+
+}  // namespace inferoscope::gui
