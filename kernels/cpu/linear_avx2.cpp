@@ -7,8 +7,8 @@
 namespace inferoscope::kernels::cpu {
 namespace {
 
-// Tokens whose activations stay in cache while the rows of a panel pass by.
-constexpr int kTokensPerSweep = 32;
+// Activations that stay in the first-level cache while the rows of a panel pass by.
+constexpr std::int64_t kSweepBytes = 24 << 10;
 constexpr int kBlock = 32;
 
 template <class F>
@@ -167,9 +167,11 @@ void runPanel(const LinearPanel& panel) {
     runRows<F, kRowsOfOneToken>(panel, 0, 1);
     return;
   }
-  for (int begin = 0; begin < panel.num_tokens; begin += kTokensPerSweep) {
+  const std::int64_t tiles = kSweepBytes / (4 * panel.x_bytes);
+  const int sweep = 4 * static_cast<int>(tiles > 1 ? tiles : 1);
+  for (int begin = 0; begin < panel.num_tokens; begin += sweep) {
     const int rest = panel.num_tokens - begin;
-    runRows<F, kTileRows>(panel, begin, begin + (rest < kTokensPerSweep ? rest : kTokensPerSweep));
+    runRows<F, kTileRows>(panel, begin, begin + (rest < sweep ? rest : sweep));
   }
 }
 
