@@ -176,8 +176,8 @@ void TestModel::whereModelsLive() {
   QCOMPARE(describeModel("default")->source, defaultModelPath().string());
 
   qputenv("XDG_DATA_HOME", "not/absolute");
-  qputenv("HOME", "/home/x");
-  QCOMPARE(modelFolder().string(), std::string("/home/x/.local/share/inferoscope/models"));
+  qputenv("HOME", "/x");
+  QCOMPARE(modelFolder().string(), std::string("/x/.local/share/inferoscope/models"));
 }
 
 QTEST_GUILESS_MAIN(TestModel)
