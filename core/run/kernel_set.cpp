@@ -4,8 +4,10 @@
 #include "core/error.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <string>
+#include <algorithm>
+#include <set>
 #include <string_view>
 
 namespace inferoscope::core {
@@ -18,22 +20,17 @@ KernelSet::Rows<Args> allRows(kernels::Device device) {
   return rows;
 }
 
-// The chosen row first, the others in catalog order.
+// The rows of the choice first, then the others, both in catalog order.
 template <class Args>
 KernelSet::Rows<Args> rowsByChoice(kernels::Device device, std::string_view knob, std::string_view choice) {
-  KernelSet::Rows<Args> rows;
-  std::string known;
-  for (const kernels::Kernel<Args>& kernel : kernels::kernelsFor<Args>(device)) {
-    if (kernel.choice == choice) {
-      rows.insert(rows.begin(), &kernel);
-    } else {
-      rows.push_back(&kernel);
-    }
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", kernel.choice);
+  KernelSet::Rows<Args> rows = allRows<Args>(device);
+  const auto is_chosen = [&](const kernels::Kernel<Args>* kernel) { return kernel->choice == choice; };
+  if (std::ranges::none_of(rows, is_chosen)) {
+    std::set<std::string_view> known;
+    for (const kernels::Kernel<Args>* kernel : rows) known.insert(kernel->choice);
+    throw Error(fmt::format("{}: this device has no \"{}\" kernel, only {}", knob, choice, fmt::join(known, ", ")));
   }
-  if (rows.empty() || rows.front()->choice != choice) {
-    throw Error(fmt::format("{}: this device has no \"{}\" kernel, only {}", knob, choice, known));
-  }
+  std::ranges::stable_partition(rows, is_chosen);
   return rows;
 }
 
