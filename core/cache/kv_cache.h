@@ -12,10 +12,14 @@
 
 namespace inferoscope::core {
 
+// Bytes of one block over all layers: what a memory budget is divided by. Throws Error if there is no such format, or
+// if head_dim does not divide into its blocks.
+std::int64_t kvBlockBytes(const ModelConfig& config, std::string_view format, int block_size);
+
 // The memory of the KV blocks of all layers. It knows no sequences and no policy.
 class KvCache {
  public:
-  // Throws Error if the memory is not to be had or head_dim does not divide into the format's blocks.
+  // Throws Error as kvBlockBytes() does, and if the memory is not to be had.
   KvCache(const ModelConfig& config, Backend& backend, std::string_view format, int num_blocks, int block_size);
 
   int numBlocks() const { return m_num_blocks; }

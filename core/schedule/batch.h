@@ -13,7 +13,7 @@ namespace inferoscope::core {
 struct BatchEntry {
   SeqId seq;
   Phase phase{};
-  int first_row = 0;       // of its tokens among the rows of the step
+  int first_row = 0;  // of its tokens among the rows of the step
   int num_tokens = 0;
   int start_position = 0;  // of its first token
   int num_hit_tokens = 0;  // taken from the prefix cache in this step
@@ -32,7 +32,7 @@ struct Batch {
   std::vector<std::int32_t> kv_lens;       // [num_seqs], this step's tokens included
   std::vector<std::int32_t> block_tables;  // [num_seqs, block_table_stride], -1 beyond a table's end
   int block_table_stride = 0;
-  std::vector<std::int32_t> logit_rows;    // [num_logit_rows]: rows of the step whose logits are wanted
+  std::vector<std::int32_t> logit_rows;  // [num_logit_rows]: rows of the step whose logits are wanted
 
   std::vector<SeqId> admitted;
   std::vector<SeqId> preempted;

@@ -11,11 +11,11 @@
 namespace inferoscope::core {
 
 struct SamplingParams {
-  float temperature = 0.0F;       // 0 (or too small to divide by): greedy, lowest id on a tie
-  int top_k = 0;                  // 0: all
-  float top_p = 1.0F;             // smallest set whose probability reaches top_p; never empty
-  float min_p = 0.0F;             // drops ids below min_p times the best one's probability
-  float repeat_penalty = 1.0F;    // divides positive, multiplies negative logits, once per id in the window
+  float temperature = 0.0F;     // 0 (or too small to divide by): greedy, lowest id on a tie
+  int top_k = 0;                // 0: all
+  float top_p = 1.0F;           // smallest set whose probability reaches top_p; never empty
+  float min_p = 0.0F;           // drops ids below min_p times the best one's probability
+  float repeat_penalty = 1.0F;  // divides positive, multiplies negative logits, once per id in the window
   int repeat_last_n = 64;
   std::uint64_t seed = 0;
   std::vector<std::pair<TokenId, float>> logit_bias;  // added to the logits first
@@ -23,8 +23,8 @@ struct SamplingParams {
 
 // What somebody asks of an engine.
 struct Request {
-  std::string label;                // for people: "chat 3", "you"
-  std::vector<TokenId> prompt;      // not empty
+  std::string label;            // for people: "chat 3", "you"
+  std::vector<TokenId> prompt;  // not empty
   int max_new_tokens = 128;
   SamplingParams sampling;
   std::vector<std::string> stop;    // stop strings

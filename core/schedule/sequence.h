@@ -17,7 +17,7 @@ namespace inferoscope::core {
 struct Sequence {
   SeqId id;
   Request request;
-  std::vector<TokenId> tokens;       // prompt, then output
+  std::vector<TokenId> tokens;  // prompt, then output
   int num_prompt_tokens = 0;
   int num_computed = 0;              // tokens whose keys and values are in the cache
   std::vector<BlockId> block_table;  // logical block -> physical block; grows only at its end
@@ -26,11 +26,11 @@ struct Sequence {
   SeqState state = SeqState::kWaiting;
   FinishReason finish = FinishReason::kNone;
   std::string error;
-  int num_hit_tokens = 0;            // of its first admission
+  int num_hit_tokens = 0;  // of its first admission
   int num_preemptions = 0;
   WaitReason wait_reason = WaitReason::kNone;
 
-  std::int64_t arrival_ns = 0;       // lane clock
+  std::int64_t arrival_ns = 0;  // lane clock
   std::optional<std::int64_t> first_scheduled_ns;
   std::optional<std::int64_t> first_token_ns;
   std::optional<std::int64_t> last_token_ns;
