@@ -11,7 +11,7 @@ namespace {
 
 using namespace kernels;
 
-constexpr int kOpsPerLayer = 15;
+constexpr int kOpsPerLayer = 16;
 constexpr int kOpsOutsideLayers = 3;
 constexpr std::size_t kAlignFloats = 16;  // 64 bytes
 
