@@ -35,8 +35,8 @@ struct TextDelta {
 };
 
 struct Submitted {
-  SeqId seq;           // none if refused
-  std::string refusal; // for people, with the numbers
+  SeqId seq;            // none if refused
+  std::string refusal;  // for people, with the numbers
 };
 
 // Monotonic nanoseconds. Tests hand in their own.
@@ -54,7 +54,7 @@ class Engine {
   const Model& model() const;
   const EngineOptions& options() const;  // in force
 
-  Submitted submit(Request request);     // arrives now, on the lane's clock
+  Submitted submit(Request request);  // arrives now, on the lane's clock
   void cancel(SeqId seq);
   void cancelAll();
 
@@ -62,18 +62,18 @@ class Engine {
   std::string apply(const EngineOptions& options);
 
   bool idle() const;
-  bool active(SeqId seq) const;          // waiting or running
+  bool active(SeqId seq) const;  // waiting or running
   // One step. None if idle, or if stop was requested within it (then nothing of it counts).
   // Throws Error on a device fault; requests of the batch have then ended with an error.
   std::shared_ptr<const StepRecord> step(std::stop_token stop);
 
   Snapshot snapshot() const;
-  std::vector<TextDelta> takeText();     // since the last call, in order
+  std::vector<TextDelta> takeText();                     // since the last call, in order
   std::shared_ptr<const StepProgress> progress() const;  // may be read by any thread, also after the engine
 
   // The lane's clock: the sum of its own steps' times plus jumps.
   std::int64_t laneNow() const;
-  void jumpTo(std::int64_t lane_ns);     // to the next arrival; never backwards
+  void jumpTo(std::int64_t lane_ns);  // to the next arrival; never backwards
 
   // Cancels all requests and starts the sums of Totals anew. The clock, the ids and the step index go on.
   void reset();
@@ -81,6 +81,8 @@ class Engine {
   // Logits of the last sampled row of a sequence, kept only while asked for. [vocab_size]
   void keepLogits(bool keep);
   std::span<const float> lastLogits(SeqId seq) const;
+
+  std::string check() const;  // empty if every invariant of the scheduler holds, else the first one broken
 
  private:
   struct Impl;

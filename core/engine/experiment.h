@@ -35,11 +35,17 @@ class Lane {
   std::vector<std::string> takeRefusals();
 
  private:
+  static constexpr int kMaxRefusedInRow = 64;
+
+  void feed();
+  void hearAnswers();
+
   std::unique_ptr<Engine> m_engine;
   std::optional<Workload> m_workload;
   std::shared_ptr<const Model> m_model;
   std::set<SeqId> m_own;  // the workload's requests in flight
   std::vector<std::string> m_refusals;
+  int m_refused_in_row = 0;
 };
 
 // Lane A, and lane B once two settings are compared: the lane whose clock is behind steps next.

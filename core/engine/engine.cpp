@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/engine/engine.h"
+
+#include "core/cache/kv_cache.h"
+#include "core/engine/kernel_choice.h"
+#include "core/engine/kv_plan.h"
+#include "core/engine/reply.h"
+#include "core/engine/step_record.h"
+#include "core/error.h"
+#include "core/run/forward.h"
+#include "core/run/kernel_set.h"
+#include "core/run/op_runner.h"
+#include "core/run/sampler.h"
+#include "core/schedule/scheduler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <map>
+#include <thread>
+#include <utility>
+
+namespace inferoscope::core {
+namespace {
+
+// CPU time of all threads of the process.
+double processCpuSeconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+int numThreads(const EngineOptions& options) {
+  return options.threads > 0 ? options.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+std::unique_ptr<KvCache> makeKvCache(const Model& model, Backend& backend, const KvPlan& plan) {
+  // Asked for as a whole first, and given back: a refusal then names the whole, not the first layer that fails.
+  backend.allocate(static_cast<std::size_t>(plan.bytes), "the KV cache (kv-budget)");
+  return std::make_unique<KvCache>(model.config, backend, plan.format, plan.num_blocks, plan.block_size);
+}
+
+}  // namespace
+
+std::int64_t steadyNow() {
+  using namespace std::chrono;
+  return duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count();
+}
+
+struct Engine::Impl {
+  Impl(std::shared_ptr<const Model> the_model, std::shared_ptr<Backend> the_backend, const EngineOptions& the_options,
+       TimeSource the_time)
+      : model(std::move(the_model)),
+        backend(std::move(the_backend)),
+        options(the_options),
+        time(std::move(the_time)),
+        plan(planKv(model->config, options)),
+        kv(makeKvCache(*model, *backend, plan)),
+        scheduler(schedulerConfig(options, plan)),
+        ops(*backend, chooseKernels(backend->device(), options)),
+        workspace(model->config, *backend) {
+    progress->ops_total = numOps(model->config);
+  }
+
+  std::string apply(const EngineOptions& wanted);
+  std::string refusal(const Request& request) const;
+
+  std::span<const float> compute(const Batch& batch, std::stop_token stop);
+  std::vector<SampledToken> sample(const Batch& batch, std::span<const float> logits);
+  SampledToken sampleEntry(const BatchEntry& entry, std::span<const float> row);
+  void keepRow(SeqId seq, std::span<const float> row);
+  void failBatch(const Batch& batch, const std::string& error);
+
+  void emitText(const Batch& batch, std::span<const SeqId> finished);
+  void endReply(SeqId seq);
+  void count(const StepRecord& step);
+
+  std::shared_ptr<const Model> model;
+  std::shared_ptr<Backend> backend;
+  EngineOptions options;
+  TimeSource time;
+
+  KvPlan plan;
+  std::unique_ptr<KvCache> kv;
+  Scheduler scheduler;
+  OpRunner ops;
+  Workspace workspace;
+  Sampler sampler;
+
+  std::map<SeqId, Reply> replies;  // of the active requests
+  std::vector<TextDelta> texts;    // not taken yet
+  std::map<SeqId, std::vector<float>> logits;
+  bool keep_logits = false;
+
+  std::shared_ptr<StepProgress> progress = std::make_shared<StepProgress>();
+  std::int64_t lane_ns = 0;
+  std::int64_t num_steps = 0;
+  Totals totals;
+  std::int64_t prefix_asked_before = 0;  // tokens asked for and hit before the last reset
+  std::int64_t prefix_hit_before = 0;
+};
+
+Engine::Engine(std::shared_ptr<const Model> model, std::shared_ptr<Backend> backend, const EngineOptions& options,
+               TimeSource time_source)
+    : m_impl(std::make_unique<Impl>(std::move(model), std::move(backend), options, std::move(time_source))) {}
+
+Engine::~Engine() = default;
+
+const Model& Engine::model() const {
+  return *m_impl->model;
+}
+
+const EngineOptions& Engine::options() const {
+  return m_impl->options;
+}
+
+// ---- One step --------------------------------------------------------------------------------------------------
+
+std::shared_ptr<const StepRecord> Engine::step(std::stop_token stop) {
+  Impl& e = *m_impl;
+  const std::int64_t began = e.time();
+  const double cpu_began = processCpuSeconds();
+
+  const Batch batch = e.scheduler.schedule(e.lane_ns);
+  e.totals.num_preemptions += static_cast<std::int64_t>(batch.preempted.size());
+  if (batch.empty()) return nullptr;
+  const int num_blocks_used = e.scheduler.pool().numBlocks() - e.scheduler.pool().numFree();
+
+  std::vector<SampledToken> sampled;
+  try {
+    sampled = e.sample(batch, e.compute(batch, std::move(stop)));
+  } catch (const Cancelled&) {
+    e.scheduler.abandon(batch);
+    return nullptr;
+  } catch (const std::exception& error) {
+    e.failBatch(batch, error.what());
+    throw Error(error.what());
+  }
+
+  const std::vector<SeqId> finished = e.scheduler.commit(batch, sampled, e.lane_ns + e.time() - began);
+  e.emitText(batch, finished);
+
+  auto record = std::make_shared<StepRecord>(makeStepRecord(batch, sampled, finished, e.ops.finish()));
+  record->step_index = e.num_steps;
+  record->start_ns = e.lane_ns;
+  record->num_threads = e.backend->numThreads();
+  record->num_blocks = e.scheduler.pool().numBlocks();
+  record->num_blocks_used = num_blocks_used;
+  record->process_cpu_s = processCpuSeconds() - cpu_began;
+  record->duration_ns = e.time() - began;
+  e.count(*record);
+  return record;
+}
+
+std::span<const float> Engine::Impl::compute(const Batch& batch, std::stop_token stop) {
+  if (const int wanted = numThreads(options); backend->numThreads() != wanted) backend->setThreads(wanted);
+  progress->ops_done = 0;
+  ops.begin(std::move(stop), &progress->ops_done);
+  return forward(*model, batch, *kv, ops, workspace);
+}
+
+std::vector<SampledToken> Engine::Impl::sample(const Batch& batch, std::span<const float> rows) {
+  const auto vocab_size = static_cast<std::size_t>(model->config.vocab_size);
+  std::vector<SampledToken> sampled(batch.entries.size());
+  for (std::size_t i = 0; i < sampled.size(); ++i) {
+    const BatchEntry& entry = batch.entries[i];
+    if (!entry.samples) continue;
+    sampled[i] = sampleEntry(entry, rows.subspan(static_cast<std::size_t>(entry.logit_row) * vocab_size, vocab_size));
+  }
+  return sampled;
+}
+
+SampledToken Engine::Impl::sampleEntry(const BatchEntry& entry, std::span<const float> row) {
+  if (keep_logits) keepRow(entry.seq, row);
+  const Sequence& sequence = *scheduler.find(entry.seq);
+  const Sampler::Result result =
+      sampler.sample(row, model->config.num_tokens, sequence.request.sampling, sequence.tokens, sequence.numTokens());
+  if (!result.error.empty()) return {.token = -1, .finish = FinishReason::kError, .error = result.error};
+  const FinishReason finish = replies.at(entry.seq).push(result.token, *model->tokenizer);
+  return {.token = result.token, .finish = finish, .error = {}};
+}
+
+void Engine::Impl::keepRow(SeqId seq, std::span<const float> row) {
+  std::erase_if(logits, [&](const auto& kept) { return scheduler.find(kept.first) == nullptr; });
+  logits[seq].assign(row.begin(), row.end());
+}
+
+// The engine stays usable: nothing of the step counts, its requests end with the error.
+void Engine::Impl::failBatch(const Batch& batch, const std::string& error) {
+  scheduler.abandon(batch);
+  for (const BatchEntry& entry : batch.entries) {
+    scheduler.finish(entry.seq, FinishReason::kError, error);
+    endReply(entry.seq);
+  }
+}
+
+void Engine::Impl::emitText(const Batch& batch, std::span<const SeqId> finished) {
+  for (const BatchEntry& entry : batch.entries) {
+    if (std::ranges::find(finished, entry.seq) != finished.end()) {
+      endReply(entry.seq);
+    } else if (Reply& reply = replies.at(entry.seq); reply.hasText()) {
+      texts.push_back(reply.take(entry.seq, false));
+    }
+  }
+}
+
+void Engine::Impl::endReply(SeqId seq) {
+  const auto found = replies.find(seq);
+  if (found == replies.end()) return;
+  texts.push_back(found->second.take(seq, true));
+  replies.erase(found);
+  ++totals.num_finished;
+}
+
+void Engine::Impl::count(const StepRecord& step) {
+  lane_ns += step.duration_ns;
+  ++num_steps;
+  ++totals.num_steps;
+  totals.busy_ns += step.duration_ns;
+  totals.kernel_ns += step.kernel_ns;
+  totals.num_prefill_tokens += step.num_prefill_tokens;
+  totals.num_output_tokens += step.num_sampled;
+  totals.cost += step.cost;
+}
+
+// ---- Requests --------------------------------------------------------------------------------------------------
+
+Submitted Engine::submit(Request request) {
+  Impl& e = *m_impl;
+  if (std::string refusal = e.refusal(request); !refusal.empty()) return {SeqId{}, std::move(refusal)};
+  Reply reply(request);
+  const SeqId seq = e.scheduler.submit(std::move(request), e.lane_ns);
+  e.replies.emplace(seq, std::move(reply));
+  ++e.totals.num_requests;
+  return {seq, {}};
+}
+
+std::string Engine::Impl::refusal(const Request& request) const {
+  const auto outside = [&](TokenId id) { return id < 0 || id >= model->config.vocab_size; };
+  if (const auto bad = std::ranges::find_if(request.prompt, outside); bad != request.prompt.end()) {
+    return fmt::format("token id {} is outside the model's vocabulary of {}", *bad, model->config.vocab_size);
+  }
+  return scheduler.refusal(request);
+}
+
+void Engine::cancel(SeqId seq) {
+  m_impl->scheduler.finish(seq, FinishReason::kCancelled);
+  m_impl->endReply(seq);
+}
+
+void Engine::cancelAll() {
+  m_impl->scheduler.finishAll(FinishReason::kCancelled);
+  while (!m_impl->replies.empty()) m_impl->endReply(m_impl->replies.begin()->first);
+}
+
+bool Engine::idle() const {
+  return m_impl->scheduler.idle();
+}
+
+bool Engine::active(SeqId seq) const {
+  return m_impl->replies.contains(seq);
+}
+
+std::vector<TextDelta> Engine::takeText() {
+  return std::exchange(m_impl->texts, {});
+}
+
+// ---- Options ---------------------------------------------------------------------------------------------------
+
+std::string Engine::apply(const EngineOptions& options) {
+  try {
+    return m_impl->apply(options);
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+// Whatever can fail comes first: until the scheduler has agreed, nothing has changed.
+std::string Engine::Impl::apply(const EngineOptions& wanted) {
+  if (wanted == options) return {};
+  KernelSet kernels = chooseKernels(backend->device(), wanted);
+  if (wanted.linear != options.linear) {
+    if (std::string reason = linearRefusal(kernels, wanted, *model); !reason.empty()) return reason;
+  }
+
+  const KvPlan new_plan = planKv(model->config, wanted);
+  const bool rebuild = !(new_plan == plan);
+  std::unique_ptr<KvCache> new_kv = rebuild ? makeKvCache(*model, *backend, new_plan) : nullptr;
+  if (wanted.attention != options.attention || wanted.kv_format != options.kv_format) {
+    const kernels::PagedKvView view = (new_kv ? *new_kv : *kv).layer(0);
+    if (std::string reason = attentionRefusal(kernels, wanted, *model, view); !reason.empty()) return reason;
+  }
+
+  const auto num_running = static_cast<std::int64_t>(scheduler.running().size());
+  std::string refusal = scheduler.reconfigure(schedulerConfig(wanted, new_plan), rebuild);
+  if (!refusal.empty()) return refusal;
+
+  if (rebuild) {
+    kv = std::move(new_kv);
+    totals.num_preemptions += num_running;
+  }
+  plan = new_plan;
+  ops.setKernels(std::move(kernels));
+  options = wanted;
+  return {};
+}
+
+// ---- State -----------------------------------------------------------------------------------------------------
+
+Snapshot Engine::snapshot() const {
+  const Impl& e = *m_impl;
+  Snapshot snapshot;
+  snapshot.step_index = e.num_steps;
+  snapshot.lane_ns = e.lane_ns;
+  snapshot.options = e.options;
+  snapshot.blocks = e.scheduler.blocks();
+  snapshot.block_size = e.plan.block_size;
+  snapshot.kv_block_bytes = e.kv->blockBytes();
+  for (const auto& sequences : {e.scheduler.running(), e.scheduler.waiting(), e.scheduler.finished()}) {
+    for (const Sequence* sequence : sequences) snapshot.requests.push_back(describe(*sequence));
+  }
+  snapshot.totals = e.totals;
+  snapshot.totals.prefix_tokens_asked = e.scheduler.prefixTokensAsked() - e.prefix_asked_before;
+  snapshot.totals.prefix_tokens_hit = e.scheduler.prefixTokensHit() - e.prefix_hit_before;
+  return snapshot;
+}
+
+std::shared_ptr<const StepProgress> Engine::progress() const {
+  return m_impl->progress;
+}
+
+std::int64_t Engine::laneNow() const {
+  return m_impl->lane_ns;
+}
+
+void Engine::jumpTo(std::int64_t lane_ns) {
+  m_impl->lane_ns = std::max(m_impl->lane_ns, lane_ns);
+}
+
+void Engine::reset() {
+  Impl& e = *m_impl;
+  cancelAll();
+  e.totals = {};
+  e.prefix_asked_before = e.scheduler.prefixTokensAsked();
+  e.prefix_hit_before = e.scheduler.prefixTokensHit();
+}
+
+void Engine::keepLogits(bool keep) {
+  m_impl->keep_logits = keep;
+  if (!keep) m_impl->logits.clear();
+}
+
+std::span<const float> Engine::lastLogits(SeqId seq) const {
+  const auto found = m_impl->logits.find(seq);
+  return found == m_impl->logits.end() ? std::span<const float>{} : found->second;
+}
+
+std::string Engine::check() const {
+  return m_impl->scheduler.check();
+}
+
+}  // namespace inferoscope::core

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/engine/experiment.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace inferoscope::core {
+
+Lane::Lane(std::shared_ptr<const Model> model, std::shared_ptr<Backend> backend, const EngineOptions& options,
+           TimeSource time_source)
+    : m_engine(std::make_unique<Engine>(model, std::move(backend), options, std::move(time_source))),
+      m_model(std::move(model)) {}
+
+void Lane::setWorkload(std::optional<Scenario> scenario) {
+  m_workload.reset();
+  m_own.clear();
+  m_refused_in_row = 0;
+  if (scenario) m_workload.emplace(std::move(*scenario), m_model, m_engine->laneNow());
+}
+
+std::shared_ptr<const StepRecord> Lane::step(std::stop_token stop) {
+  feed();
+  while (m_engine->idle() && m_workload && m_workload->nextArrival()) {
+    m_engine->jumpTo(*m_workload->nextArrival());
+    feed();
+  }
+  auto record = m_engine->step(std::move(stop));
+  hearAnswers();
+  return record;
+}
+
+// Submits what is due by now.
+void Lane::feed() {
+  hearAnswers();
+  while (m_workload) {
+    auto request = m_workload->take(m_engine->laneNow());
+    if (!request) return;
+    std::string label = request->label;
+    const Submitted submitted = m_engine->submit(std::move(*request));
+    if (submitted.seq.valid()) {
+      m_own.insert(submitted.seq);
+      m_refused_in_row = 0;
+    } else {
+      m_refusals.push_back(fmt::format("{}: {}", label, submitted.refusal));
+      m_workload->answered(m_engine->laneNow());                              // its user asks something else
+      if (++m_refused_in_row == kMaxRefusedInRow) setWorkload(std::nullopt);  // nothing they ask can be served
+    }
+  }
+}
+
+// However a request ended (answered, failed, cancelled), its user is free to ask again.
+void Lane::hearAnswers() {
+  std::erase_if(m_own, [&](SeqId seq) {
+    if (m_engine->active(seq)) return false;
+    m_workload->answered(m_engine->laneNow());
+    return true;
+  });
+}
+
+bool Lane::idle() const {
+  return m_engine->idle() && m_own.empty() && !(m_workload && m_workload->nextArrival());
+}
+
+std::vector<std::string> Lane::takeRefusals() {
+  return std::exchange(m_refusals, {});
+}
+
+Experiment::Experiment(Lane lane_a) {
+  m_lanes.push_back(std::move(lane_a));
+}
+
+Lane& Experiment::lane(LaneId id) {
+  return m_lanes.at(static_cast<std::size_t>(id));
+}
+
+bool Experiment::hasLane(LaneId id) const {
+  return static_cast<std::size_t>(id) < m_lanes.size();
+}
+
+LaneId Experiment::next() const {
+  if (!hasLane(LaneId::kB)) return LaneId::kA;
+  const bool b_is_behind = m_lanes[1].engine().laneNow() < m_lanes[0].engine().laneNow();
+  return b_is_behind ? LaneId::kB : LaneId::kA;
+}
+
+}  // namespace inferoscope::core
