@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/backend/backend.h"
+#include "core/error.h"
+
+#include <functional>
+#include <utility>
+
+namespace inferoscope::tests {
+
+// The CPU backend with trouble made to order: each hook is called before the real thing and may wait or throw.
+class TriedBackend final : public core::Backend {
+ public:
+  explicit TriedBackend(int num_threads = 1) : m_real(core::makeCpuBackend(num_threads)) {}
+
+  std::function<void()> before_op;  // of each kernel call
+  std::function<void()> before_allocate;
+
+  std::string_view id() const override { return m_real->id(); }
+  kernels::Device device() const override { return m_real->device(); }
+  int numThreads() const override { return m_real->numThreads(); }
+  void setThreads(int num_threads) override { m_real->setThreads(num_threads); }
+  std::shared_ptr<core::Buffer> allocate(std::size_t bytes, std::string_view what) override {
+    if (before_allocate) before_allocate();
+    return m_real->allocate(bytes, what);
+  }
+  void upload(core::Buffer& to, std::size_t offset, std::span<const std::byte> from) override {
+    m_real->upload(to, offset, from);
+  }
+  void download(const core::Buffer& from, std::size_t offset, std::span<std::byte> to) override {
+    m_real->download(from, offset, to);
+  }
+  kernels::Exec exec(std::size_t scratch_bytes, std::stop_token stop) override {
+    if (before_op) before_op();
+    return m_real->exec(scratch_bytes, std::move(stop));
+  }
+  void resetMarks() override { m_real->resetMarks(); }
+  void mark() override { m_real->mark(); }
+  std::span<const std::int64_t> times() override { return m_real->times(); }
+  core::MachineLimits probe(std::stop_token stop) override { return m_real->probe(std::move(stop)); }
+
+ private:
+  std::unique_ptr<core::Backend> m_real;
+};
+
+}  // namespace inferoscope::tests
