@@ -74,10 +74,16 @@ void dots(const float* q, const float* keys, int dim, float* scores) {
   }
 }
 
+// NaN if there is one: the instruction drops it, and a row of nothing else would pass for an empty one.
 float largest(const float* scores, int num_scores) {
   __m256 most = _mm256_loadu_ps(scores);
-  for (int i = 8; i < num_scores; i += 8) most = _mm256_max_ps(most, _mm256_loadu_ps(scores + i));
-  return largestOf(most);
+  __m256 any_nan = _mm256_cmp_ps(most, most, _CMP_UNORD_Q);
+  for (int i = 8; i < num_scores; i += 8) {
+    const __m256 next = _mm256_loadu_ps(scores + i);
+    most = _mm256_max_ps(most, next);
+    any_nan = _mm256_or_ps(any_nan, _mm256_cmp_ps(next, next, _CMP_UNORD_Q));
+  }
+  return _mm256_movemask_ps(any_nan) != 0 ? __builtin_nanf("") : largestOf(most);
 }
 
 float expSum(float* scores, int num_scores, float m) {

@@ -99,6 +99,27 @@ class TestAttention : public QObject {
     for (const auto& json : cases) checkVector(json);
   }
 
+  // A broken weight must be seen in the logits: NaN in a query makes its head's output NaN, and no other's.
+  void nanIsNotLost_data() {
+    QTest::addColumn<int>("row");
+    QTest::addColumn<int>("kv_len");
+    for (std::size_t i = 0; i < rows().size(); ++i) {
+      for (const int kv_len : {1, 8, 20, 40, 600}) {
+        QTest::addRow("%s, %d tokens", rows()[i].id.data(), kv_len) << static_cast<int>(i) << kv_len;
+      }
+    }
+  }
+  void nanIsNotLost() {
+    QFETCH(const int, row);
+    QFETCH(const int, kv_len);
+    const int head_dim = 8;
+    AttentionCase c({.sequences = {{1, kv_len}}, .num_heads = 4, .num_kv_heads = 2, .head_dim = head_dim});
+    if (const std::string reason = rows()[row].supports(c.args()); !reason.empty()) QSKIP(reason.c_str());
+    c.q[head_dim + 3] = NAN;  // of head 1
+    QVERIFY(tests::runKernel(rows()[row], c.args(), 2));
+    for (std::size_t i = 0; i < c.out.size(); ++i) QCOMPARE(std::isnan(c.out[i]), i / head_dim == 1);
+  }
+
   // A query's result is the same bits whatever it is computed beside: alone or in a chunk, whatever the blocks,
   // the threads and the other sequences.
   void bitsDependOnNothingButTheQuery_data() {
