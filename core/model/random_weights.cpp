@@ -10,9 +10,9 @@
 namespace inferoscope::core {
 namespace {
 
-constexpr int kPoolElems = 1 << 19;  // its encoded form fits a core's cache
-constexpr int kPieceElems = 256;     // a multiple of every format's block
-constexpr std::size_t kChunkBytes = 8 << 20;
+constexpr int kPoolElems = 1 << 19;           // its encoded form fits a core's cache
+constexpr int kPieceElems = 256;              // a multiple of every format's block
+constexpr std::size_t kChunkBytes = 4 << 20;  // a stop request is seen after each
 
 // SplitMix64 (Steele, Lea, Flood 2014): any counter gives a well mixed number, so each row has its own stream.
 std::uint64_t mixed(std::uint64_t counter) {
