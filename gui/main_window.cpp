@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/main_window.h"
+
+#include "gui/settings.h"
+#include "gui/views/view_catalog.h"
+
+#include <QApplication>
+#include <QCloseEvent>
+#include <QDragEnterEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMenu>
+#include <QMenuBar>
+#include <QMimeData>
+#include <QStatusBar>
+#include <QToolBar>
+#include <QVBoxLayout>
+
+#include <utility>
+
+namespace inferoscope::gui {
+namespace {
+
+constexpr int kLayoutVersion = 1;
+constexpr int kProgressMilliseconds = 100;
+constexpr double kPresentationScale = 1.5;
+
+}  // namespace
+
+MainWindow::MainWindow(Session& session, std::vector<core::Scenario> scenarios, QWidget* parent)
+    : QMainWindow(parent), m_session(session), m_scenarios(std::move(scenarios)) {
+  setWindowTitle(tr("Inferoscope"));
+  setObjectName(QStringLiteral("main-window"));
+  setDockNestingEnabled(true);
+  setAcceptDrops(true);
+  resize(1400, 900);
+  buildTop();
+  buildDocks();
+  buildMenus();
+  connectSession();
+  connectPanels();
+  restoreDefaultLayout();
+}
+
+void MainWindow::buildTop() {
+  auto* top = new QWidget;
+  m_headline = new HeadlinePanel;
+  m_message = new MessageBar;
+  m_load = new LoadBar;
+  auto* layout = new QVBoxLayout(top);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  for (QWidget* widget : std::initializer_list<QWidget*>{m_message, m_load, m_headline}) layout->addWidget(widget);
+  auto* bar = new QToolBar(tr("Headline"));
+  bar->setObjectName(QStringLiteral("headline-bar"));
+  bar->setMovable(false);
+  bar->toggleViewAction()->setVisible(false);
+  bar->setContextMenuPolicy(Qt::PreventContextMenu);
+  bar->addWidget(top);
+  addToolBar(Qt::TopToolBarArea, bar);
+  statusBar()->setSizeGripEnabled(false);
+}
+
+QDockWidget* MainWindow::addDock(const QString& id, const QString& title, QWidget* content, const QString& shortcut) {
+  auto* dock = new QDockWidget(title, this);
+  dock->setObjectName(id + QStringLiteral("-dock"));
+  content->setObjectName(id);
+  dock->setWidget(content);
+  if (!shortcut.isEmpty()) dock->toggleViewAction()->setShortcut(QKeySequence(shortcut));
+  m_docks.insert(id, dock);
+  return dock;
+}
+
+void MainWindow::buildDocks() {
+  m_knobs = new KnobsPanel;
+  m_workload = new WorkloadPanel(m_scenarios);
+  m_prompt = new PromptPanel;
+  m_model = new ModelPanel;
+  for (const ViewRow& row : viewCatalog()) {
+    View* view = row.make(m_selection, this);
+    m_views.push_back(view);
+    QDockWidget* dock = addDock(QString::fromLatin1(row.id), QCoreApplication::translate("ViewRow", row.title), view,
+                                QString::fromLatin1(row.shortcut));
+    dock->toggleViewAction()->setToolTip(QCoreApplication::translate("ViewRow", row.explanation));
+    addDockWidget(row.area, dock);
+  }
+  addDock(QStringLiteral("workload"), tr("Workload"), m_workload, QStringLiteral("Alt+W"));
+  addDock(QStringLiteral("knobs"), tr("Knobs"), m_knobs, QStringLiteral("Alt+K"));
+  addDock(QStringLiteral("model"), tr("Model and machine"), m_model, QStringLiteral("Alt+M"));
+  addDock(QStringLiteral("ask"), tr("Ask"), m_prompt, QStringLiteral("Alt+A"));
+}
+
+// Left: what we ask for. Middle: where the blocks are and who is in the batch. Right: what it costs and what it says.
+void MainWindow::placeDocks() {
+  const auto dock = [this](const char* id) { return m_docks.value(QString::fromLatin1(id)); };
+  for (QDockWidget* any : std::as_const(m_docks)) {
+    removeDockWidget(any);
+    any->setFloating(false);
+  }
+  addDockWidget(Qt::LeftDockWidgetArea, dock("workload"));
+  addDockWidget(Qt::RightDockWidgetArea, dock("kv-map"));
+  splitDockWidget(dock("workload"), dock("knobs"), Qt::Vertical);
+  tabifyDockWidget(dock("knobs"), dock("model"));
+  splitDockWidget(dock("kv-map"), dock("utilisation"), Qt::Horizontal);
+  splitDockWidget(dock("kv-map"), dock("batch-lanes"), Qt::Vertical);
+  splitDockWidget(dock("batch-lanes"), dock("requests"), Qt::Vertical);
+  splitDockWidget(dock("utilisation"), dock("token-stream"), Qt::Vertical);
+  splitDockWidget(dock("token-stream"), dock("ask"), Qt::Vertical);
+  for (QDockWidget* any : std::as_const(m_docks)) {
+    addDockWidget(dockWidgetArea(any) == Qt::NoDockWidgetArea ? Qt::RightDockWidgetArea : dockWidgetArea(any), any,
+                  Qt::Vertical);
+    any->show();
+  }
+  dock("knobs")->raise();
+  resizeDocks({dock("workload"), dock("kv-map"), dock("utilisation")}, {290, 600, 510}, Qt::Horizontal);
+  resizeDocks({dock("workload"), dock("knobs")}, {330, 400}, Qt::Vertical);
+  resizeDocks({dock("kv-map"), dock("batch-lanes"), dock("requests")}, {270, 260, 210}, Qt::Vertical);
+  resizeDocks({dock("utilisation"), dock("token-stream"), dock("ask")}, {400, 210, 120}, Qt::Vertical);
+}
+
+void MainWindow::buildMenus() {
+  QMenu* file = menuBar()->addMenu(tr("&File"));
+  file->addAction(tr("&Open model..."), QKeySequence::Open, this, &MainWindow::chooseModel);
+  QMenu* recent = file->addMenu(tr("Open &recent"));
+  connect(recent, &QMenu::aboutToShow, this, [this, recent] { showRecent(recent); });
+  file->addSeparator();
+  file->addAction(tr("&Quit"), QKeySequence::Quit, this, &QWidget::close);
+
+  QMenu* run = menuBar()->addMenu(tr("&Run"));
+  run->addAction(tr("Run or &pause"), QKeySequence(QStringLiteral("F5")), this, &MainWindow::toggleRun);
+  run->addAction(tr("Single &step"), QKeySequence(QStringLiteral("F6")), &m_session, &Session::stepOnce);
+  run->addAction(tr("&Reset"), QKeySequence(QStringLiteral("F8")), &m_session, &Session::reset);
+  run->addSeparator();
+  run->addAction(tr("&Measure the machine again"), &m_session, &Session::probe);
+
+  QMenu* view = menuBar()->addMenu(tr("&View"));
+  view->setToolTipsVisible(true);
+  for (const ViewRow& row : viewCatalog())
+    view->addAction(m_docks.value(QString::fromLatin1(row.id))->toggleViewAction());
+  view->addSeparator();
+  for (const char* id : {"workload", "knobs", "model", "ask"}) {
+    view->addAction(m_docks.value(QString::fromLatin1(id))->toggleViewAction());
+  }
+  view->addSeparator();
+  view->addAction(tr("Restore &default layout"), this, &MainWindow::restoreDefaultLayout);
+  view->addAction(tr("&Presentation mode"), QKeySequence(QStringLiteral("F11")), this, &MainWindow::togglePresentation);
+}
+
+void MainWindow::connectSession() {
+  connect(&m_session, &Session::runStateChanged, this, &MainWindow::showRunState);
+  connect(&m_session, &Session::frameReady, this, &MainWindow::showFrame);
+  connect(&m_session, &Session::loadProgress, m_load, &LoadBar::showProgress);
+  connect(&m_session, &Session::modelLoaded, this, [this](const ModelInfo& model) {
+    m_selection.setHovered({});
+    m_selection.setRequest({});
+    for (View* view : m_views) view->showModel(model);
+    m_headline->showModel(model);
+    m_model->showModel(model);
+    setWindowTitle(tr("%1 - Inferoscope").arg(QString::fromStdString(model.config.name)));
+    rememberModel(QString::fromStdString(model.source));
+  });
+  connect(&m_session, &Session::loadFailed, this, [this](const QString& reason) {
+    if (!reason.isEmpty()) showMessage(reason);
+  });
+  connect(&m_session, &Session::limitsMeasured, this, [this](const core::MachineLimits& limits) {
+    for (View* view : m_views) view->showLimits(limits);
+    m_headline->showLimits(limits);
+    m_model->showLimits(limits);
+  });
+  connect(&m_session, &Session::optionsInForce, m_knobs, &KnobsPanel::showInForce);
+  connect(&m_session, &Session::optionsRefused, m_knobs, &KnobsPanel::showRefusal);
+  connect(&m_session, &Session::engineFailed, this, &MainWindow::showMessage);
+  connect(&m_session, &Session::requestSubmitted, &m_selection, &Selection::setRequest);
+  connect(&m_session, &Session::requestRefused, this, [this](const QString& label, const QString& reason) {
+    showMessage(label.isEmpty() ? reason : tr("%1: %2").arg(label, reason));
+  });
+  m_progress_timer.setInterval(kProgressMilliseconds);
+  connect(&m_progress_timer, &QTimer::timeout, this, [this] { m_headline->showProgress(m_session.stepProgress()); });
+}
+
+void MainWindow::connectPanels() {
+  connect(m_knobs, &KnobsPanel::changed, &m_session, &Session::applyOptions);
+  connect(m_workload, &WorkloadPanel::scenarioChanged, &m_session, &Session::setScenario);
+  connect(m_workload, &WorkloadPanel::runClicked, &m_session, &Session::run);
+  connect(m_workload, &WorkloadPanel::pauseClicked, &m_session, &Session::pause);
+  connect(m_workload, &WorkloadPanel::stepClicked, &m_session, &Session::stepOnce);
+  connect(m_workload, &WorkloadPanel::resetClicked, &m_session, &Session::reset);
+  connect(m_workload, &WorkloadPanel::stepDelayChanged, &m_session, &Session::setStepDelay);
+  connect(m_model, &ModelPanel::probeClicked, &m_session, &Session::probe);
+  connect(m_prompt, &PromptPanel::sent, &m_session, [this](const QString& text, const core::Request& rest) {
+    if (m_session.runState() == RunState::kNoModel) return m_prompt->showHint(tr("Open a model first."));
+    m_session.submitPrompt(text, rest);
+    if (m_session.runState() == RunState::kPaused) m_prompt->showHint(tr("The engine is paused: press Run."));
+  });
+  m_session.setScenario(m_workload->scenario());
+}
+
+void MainWindow::openModel(const QString& source) {
+  showMessage({});
+  m_load->showProgress(source, 0);
+  m_session.load(source);
+}
+
+void MainWindow::useScenario(const core::Scenario& scenario) {
+  m_workload->addScenario(scenario);
+}
+
+void MainWindow::chooseModel() {
+  const QString file = QFileDialog::getOpenFileName(this, tr("Open model"), lastModelFolder(),
+                                                    tr("GGUF models (*.gguf);;All files (*)"));
+  if (!file.isEmpty()) openModel(file);
+}
+
+void MainWindow::showRecent(QMenu* menu) {
+  menu->clear();
+  for (const QString& source : recentModels()) {
+    QAction* action = menu->addAction(source, this, [this, source] { openModel(source); });
+    action->setEnabled(source.startsWith(QStringLiteral("synthetic:")) || QFileInfo::exists(source));
+  }
+  if (menu->isEmpty()) menu->addAction(tr("Nothing yet"))->setEnabled(false);
+}
+
+void MainWindow::toggleRun() {
+  if (m_session.runState() == RunState::kRunning) {
+    m_session.pause();
+  } else {
+    m_session.run();
+  }
+}
+
+void MainWindow::togglePresentation() {
+  QFont font = QApplication::font();
+  const bool enter = m_font_points == 0;
+  const double points = enter ? font.pointSizeF() * kPresentationScale : m_font_points;
+  m_font_points = enter ? font.pointSizeF() : 0;
+  font.setPointSizeF(points);
+  QApplication::setFont(font);
+  enter ? showFullScreen() : showNormal();
+}
+
+// Loading keeps in mind whether the workload ran, and goes on with it.
+void MainWindow::showRunState(RunState state) {
+  const bool loaded = !m_load->isVisibleTo(this) || state != RunState::kPaused;
+  m_load->setVisible(state == RunState::kLoading);
+  m_headline->showRunState(state);
+  m_workload->showRunState(state);
+  if (state == RunState::kRunning || state == RunState::kPaused) m_was_running |= state == RunState::kRunning;
+  if (!loaded && m_was_running) m_session.run();
+  if (loaded && state == RunState::kPaused) m_was_running = false;
+  if (state == RunState::kRunning) {
+    m_prompt->showHint({});
+    m_progress_timer.start();
+  } else {
+    m_progress_timer.stop();
+    m_headline->showProgress(0);
+  }
+}
+
+void MainWindow::showFrame(const Frame& frame) {
+  for (View* view : m_views) view->showFrame(frame);
+  m_headline->showFrame(frame);
+  if (frame.dropped_steps > 0) {
+    statusBar()->showMessage(tr("%n step record(s) dropped: the engine was faster than the window", nullptr,
+                                static_cast<int>(frame.dropped_steps)));
+  }
+}
+
+void MainWindow::restoreDefaultLayout() {
+  placeDocks();
+}
+
+void MainWindow::restoreLayout() {
+  const SavedLayout saved = savedLayout();
+  if (!saved.geometry.isEmpty()) restoreGeometry(saved.geometry);
+  if (saved.state.isEmpty() || !restoreState(saved.state, kLayoutVersion)) restoreDefaultLayout();
+}
+
+void MainWindow::saveLayout() {
+  storeLayout({saveGeometry(), saveState(kLayoutVersion)});
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  if (m_font_points == 0) saveLayout();
+  event->accept();
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  if (event->mimeData()->hasUrls() && event->mimeData()->urls().first().isLocalFile()) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+  const QList<QUrl> urls = event->mimeData()->urls();
+  if (urls.isEmpty() || !urls.first().isLocalFile()) return;
+  event->acceptProposedAction();
+  openModel(urls.first().toLocalFile());
+}
+
+// A toolbar's menu could hide the headline for good.
+bool MainWindow::event(QEvent* event) {
+  if (event->type() == QEvent::ContextMenu) return true;
+  return QMainWindow::event(event);
+}
+
+}  // namespace inferoscope::gui

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/panels/headline_panel.h"
+
+#include "gui/paint/number_format.h"
+
+#include <QHBoxLayout>
+#include <QStringList>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace inferoscope::gui {
+namespace {
+
+constexpr std::int64_t kWindowNs = 1'000'000'000;
+constexpr double kValueScale = 2.4;  // of the window's font
+constexpr double kVerdictScale = 2.7;
+
+QString phaseName(core::Phase phase) {
+  return phase == core::Phase::kPrefill ? HeadlinePanel::tr("PREFILL") : HeadlinePanel::tr("DECODE");
+}
+
+QString words(std::string_view text) {
+  return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+}
+
+QString computeCeiling(const core::Verdict& verdict, const core::MachineLimits& limits) {
+  const bool integer = 2 * verdict.cost.int8_ops > verdict.cost.flops;
+  return integer ? HeadlinePanel::tr("of %1 GOP/s, int8 compute").arg(significantText(limits.int8_op_per_s * 1e-9))
+                 : HeadlinePanel::tr("of %1, compute").arg(flopRateText(limits.fp32_flop_per_s));
+}
+
+}  // namespace
+
+void RecentSteps::add(const std::shared_ptr<const core::StepRecord>& step) {
+  const bool prefill = step->num_prefill_tokens > 0;
+  if (prefill != (m_phase == core::Phase::kPrefill)) return;
+  m_steps.push_back(step);
+  m_measured_ns += step->duration_ns;
+  m_newest = step->step_index;
+  while (m_steps.size() > 1 && m_measured_ns - m_steps.front()->duration_ns > kWindowNs) {
+    m_measured_ns -= m_steps.front()->duration_ns;
+    m_steps.pop_front();
+  }
+}
+
+void RecentSteps::clear() {
+  m_steps.clear();
+  m_measured_ns = 0;
+  m_newest = -1;
+}
+
+std::optional<core::Verdict> RecentSteps::verdict(const core::MachineLimits& limits) const {
+  const std::vector<std::shared_ptr<const core::StepRecord>> steps(m_steps.begin(), m_steps.end());
+  return core::judge(steps, m_phase, limits);
+}
+
+HeadlinePanel::HeadlinePanel(QWidget* parent) : QWidget(parent) {
+  setObjectName(QStringLiteral("headline"));
+  setAccessibleName(tr("Headline"));
+  buildUi();
+  refresh();
+}
+
+HeadlinePanel::Figure HeadlinePanel::makeFigure(const QString& tool_tip) {
+  const Figure figure{new QLabel(this), new QLabel(this)};
+  QFont font = this->font();
+  font.setPointSizeF(font.pointSizeF() * kValueScale);
+  font.setBold(true);
+  figure.value->setFont(font);
+  for (QLabel* label : {figure.value, figure.caption}) {
+    label->setToolTip(tool_tip);
+    label->setTextFormat(Qt::PlainText);
+  }
+  return figure;
+}
+
+void HeadlinePanel::buildUi() {
+  m_verdict = makeFigure(
+      tr("What the steps of the last second were bound by. Floor: for each op the larger of bytes / bandwidth and "
+         "operations / peak, summed. Overhead-bound: the floor is under half of the measured time. Fits in cache: a "
+         "step's bytes fit in the last-level cache and ran faster than memory could feed them."));
+  m_bandwidth = makeFigure(
+      tr("Bytes that the ops must move (counted from their shapes) / measured time, as a share of the read bandwidth "
+         "that was probed on this machine with as many threads."));
+  m_compute = makeFigure(
+      tr("Operations of the ops (counted, a multiply-add is two) / measured time, as a share of the rate that was "
+         "probed on this machine: int8 block dots and fp32 multiply-adds each against their own."));
+  m_rate = makeFigure(tr("Tokens of this phase / measured time of its steps, over the last second of steps."));
+  m_busy = makeFigure(
+      tr("CPU time of the process / (measured time x threads), as the system reports it. Busy is not computing: a "
+         "thread that waits for memory counts as busy."));
+  QFont font = m_verdict.value->font();
+  font.setPointSizeF(font.pointSizeF() * kVerdictScale / kValueScale);
+  m_verdict.value->setFont(font);
+  m_verdict.value->setMinimumWidth(1);  // may be cut rather than widen the window
+
+  auto* row = new QHBoxLayout;
+  row->setSpacing(28);
+  for (const Figure& figure : {m_verdict, m_bandwidth, m_compute, m_rate, m_busy}) {
+    auto* column = new QVBoxLayout;
+    column->setSpacing(0);
+    column->addWidget(figure.value);
+    column->addWidget(figure.caption);
+    row->addLayout(column, figure.value == m_verdict.value ? 1 : 0);
+  }
+  m_progress = new QProgressBar(this);
+  m_progress->setRange(0, 1000);
+  m_progress->setTextVisible(false);
+  m_progress->setFixedHeight(4);
+  m_progress->setToolTip(tr("Ops done of the step in progress"));
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(12, 6, 12, 4);
+  layout->setSpacing(4);
+  layout->addLayout(row);
+  layout->addWidget(m_progress);
+}
+
+void HeadlinePanel::showRunState(RunState state) {
+  m_state = state;
+  refresh();
+}
+
+void HeadlinePanel::showModel(const ModelInfo& model) {
+  m_prefill.clear();
+  m_decode.clear();
+  m_random_weights = model.config.random_weights;
+  refresh();
+}
+
+void HeadlinePanel::showLimits(const core::MachineLimits& limits) {
+  m_limits = limits;
+  refresh();
+}
+
+void HeadlinePanel::showFrame(const Frame& frame) {
+  if (frame.steps.empty()) return;
+  for (const auto& step : frame.steps) {
+    m_prefill.add(step);
+    m_decode.add(step);
+  }
+  refresh();
+}
+
+void HeadlinePanel::showProgress(double share) {
+  m_progress->setValue(static_cast<int>(share * 1000));
+}
+
+void HeadlinePanel::refresh() {
+  const bool prefill_last = m_prefill.newest() > m_decode.newest();
+  const auto latest = (prefill_last ? m_prefill : m_decode).verdict(m_limits);
+  if (m_state == RunState::kNoModel)
+    return showWords(tr("No model loaded"), tr("File > Open model, or drop a GGUF file here"));
+  if (m_state == RunState::kLoading) return showWords(tr("Loading"), tr("The weights are read and copied"));
+  if (!latest) return showWords(tr("Ready"), tr("Press Run, or ask something"));
+  showVerdict(*latest);
+}
+
+void HeadlinePanel::showWords(const QString& words, const QString& caption) {
+  m_verdict.value->setText(words);
+  m_verdict.caption->setText(caption);
+  for (const Figure& figure : {m_bandwidth, m_compute, m_rate, m_busy}) {
+    figure.value->clear();
+    figure.caption->clear();
+  }
+  setAccessibleDescription(words + QStringLiteral(". ") + caption);
+}
+
+void HeadlinePanel::showVerdict(const core::Verdict& verdict) {
+  const bool measured = m_limits.measured();
+  m_verdict.value->setText(measured ? tr("%1: %2").arg(phaseName(verdict.phase), words(core::boundName(verdict.bound)))
+                                    : phaseName(verdict.phase));
+  QStringList notes;
+  if (m_state == RunState::kPaused) notes << tr("Paused");
+  if (m_random_weights) notes << tr("Random weights: the text means nothing");
+  if (!measured) {
+    notes << tr("The machine's ceilings are not measured yet");
+  } else {
+    notes << tr("The floor is %1 of the measured time")
+                 .arg(shareText(verdict.floor_ns / static_cast<double>(verdict.measured_ns)));
+  }
+  m_verdict.caption->setText(notes.join(QStringLiteral("  ·  ")));
+
+  m_bandwidth.value->setText(measured ? shareText(*verdict.bandwidthUse()) : byteRateText(verdict.bytesPerSecond()));
+  m_bandwidth.caption->setText(measured ? tr("of %1, bandwidth").arg(byteRateText(m_limits.read_bytes_per_s))
+                                        : tr("moved"));
+  m_compute.value->setText(measured ? shareText(verdict.computeUse().value_or(0))
+                                    : flopRateText(verdict.flopPerSecond()));
+  m_compute.caption->setText(measured ? computeCeiling(verdict, m_limits) : tr("computed"));
+  m_rate.value->setText(significantText(verdict.tokensPerSecond()));
+  m_rate.caption->setText(verdict.phase == core::Phase::kPrefill ? tr("prompt tokens/s") : tr("tokens/s"));
+  m_busy.value->setText(shareText(verdict.processBusy()));
+  m_busy.caption->setText(tr("busy, %n thread(s)", nullptr, verdict.num_threads));
+  setAccessibleDescription(QString::fromStdString(core::headline(verdict, m_limits)));
+}
+
+}  // namespace inferoscope::gui

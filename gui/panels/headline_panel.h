@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/observe/verdict.h"
+#include "gui/session/frame.h"
+
+#include <QLabel>
+#include <QProgressBar>
+#include <QWidget>
+
+#include <deque>
+#include <memory>
+#include <optional>
+
+namespace inferoscope::gui {
+
+// The recent steps of one phase: enough of them to average over, no older ones.
+class RecentSteps {
+ public:
+  explicit RecentSteps(core::Phase phase) : m_phase(phase) {}
+  void add(const std::shared_ptr<const core::StepRecord>& step);
+  void clear();
+  std::optional<core::Verdict> verdict(const core::MachineLimits& limits) const;
+  std::int64_t newest() const { return m_newest; }  // step index; -1: none
+
+ private:
+  core::Phase m_phase;
+  std::deque<std::shared_ptr<const core::StepRecord>> m_steps;
+  std::int64_t m_measured_ns = 0;
+  std::int64_t m_newest = -1;
+};
+
+// The answer to the one question, for the back of the room: is the hardware computing, or starving for data?
+class HeadlinePanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit HeadlinePanel(QWidget* parent = nullptr);
+
+  void showRunState(RunState state);
+  void showModel(const ModelInfo& model);
+  void showLimits(const core::MachineLimits& limits);
+  void showFrame(const Frame& frame);
+  void showProgress(double share);  // of the step in progress
+
+  QString sentence() const { return accessibleDescription(); }
+
+ private:
+  struct Figure {
+    QLabel* value;
+    QLabel* caption;
+  };
+  Figure makeFigure(const QString& tool_tip);
+  void buildUi();
+  void refresh();
+  void showVerdict(const core::Verdict& verdict);
+  void showWords(const QString& words, const QString& caption);
+
+  Figure m_verdict{}, m_bandwidth{}, m_compute{}, m_rate{}, m_busy{};
+  QProgressBar* m_progress = nullptr;
+  RecentSteps m_prefill{core::Phase::kPrefill};
+  RecentSteps m_decode{core::Phase::kDecode};
+  core::MachineLimits m_limits;
+  RunState m_state = RunState::kNoModel;
+  bool m_random_weights = false;
+};
+
+}  // namespace inferoscope::gui

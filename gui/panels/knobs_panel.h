@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/engine/knobs.h"
+#include "core/options.h"
+
+#include <QLabel>
+#include <QWidget>
+
+#include <vector>
+
+namespace inferoscope::gui {
+
+// All toggles, made from the knob table. A change is pending until the engine confirms it; a refusal says why.
+class KnobsPanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit KnobsPanel(QWidget* parent = nullptr);
+
+  void showInForce(const core::EngineOptions& options);
+  void showRefusal(const QString& reason);
+
+ signals:
+  void changed(const inferoscope::core::EngineOptions& wanted);
+
+ private:
+  struct Row {
+    const core::Knob* knob;
+    QLabel* label;
+    QWidget* editor;  // a combo box for choices, a spin box for numbers
+  };
+  Row makeRow(const core::Knob& knob);
+  QWidget* makeEditor(const core::Knob& knob);
+  void set(const core::Knob& knob, const std::string& value);
+  void restoreDefaults();
+  void refresh();
+
+  std::vector<Row> m_rows;
+  QLabel* m_message = nullptr;
+  core::EngineOptions m_in_force;
+  core::EngineOptions m_wanted;
+};
+
+}  // namespace inferoscope::gui

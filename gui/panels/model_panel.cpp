@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/panels/model_panel.h"
+
+#include "gui/paint/number_format.h"
+
+#include <QDateTime>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QVBoxLayout>
+
+#include <initializer_list>
+#include <utility>
+
+namespace inferoscope::gui {
+namespace {
+
+QString table(std::initializer_list<std::pair<QString, QString>> rows) {
+  QString html = QStringLiteral("<table cellspacing='3'>");
+  for (const auto& [name, value] : rows) {
+    html += QStringLiteral("<tr><td>%1</td><td><b>%2</b></td></tr>").arg(name, value.toHtmlEscaped());
+  }
+  return html + QStringLiteral("</table>");
+}
+
+QString formats(const ModelInfo& model) {
+  QStringList parts;
+  for (const auto& [name, bytes] : model.format_bytes) {
+    parts << QStringLiteral("%1 %2").arg(QString::fromStdString(name), bytesText(bytes));
+  }
+  return parts.join(QStringLiteral(", "));
+}
+
+QLabel* makeLabel() {
+  auto* label = new QLabel;
+  label->setWordWrap(true);
+  label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  label->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+  return label;
+}
+
+}  // namespace
+
+ModelPanel::ModelPanel(QWidget* parent) : QWidget(parent) {
+  m_notices = makeLabel();
+  m_model = makeLabel();
+  m_model->setText(tr("No model loaded."));
+  m_limits = makeLabel();
+  m_limits->setText(tr("The machine's ceilings are not measured yet."));
+  auto* probe = new QPushButton(tr("&Measure again"));
+  probe->setToolTip(tr("Measures the ceilings with the present number of threads; takes about a second"));
+  connect(probe, &QPushButton::clicked, this, &ModelPanel::probeClicked);
+
+  auto* inner = new QWidget;
+  auto* rows = new QVBoxLayout(inner);
+  rows->setContentsMargins(8, 4, 8, 4);
+  rows->addWidget(m_notices);
+  rows->addWidget(m_model);
+  rows->addWidget(m_limits);
+  rows->addWidget(probe, 0, Qt::AlignLeft);
+  rows->addStretch();
+  auto* scroll = new QScrollArea;
+  scroll->setWidget(inner);
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->addWidget(scroll);
+}
+
+void ModelPanel::showModel(const ModelInfo& model) {
+  QStringList notices;
+  for (const std::string& notice : model.notices) notices << QStringLiteral("• ") + QString::fromStdString(notice);
+  m_notices->setText(notices.join(QLatin1Char('\n')));
+  m_notices->setVisible(!notices.isEmpty());
+  const core::ModelConfig& config = model.config;
+  m_model->setText(table({
+      {tr("Name"), QString::fromStdString(config.name)},
+      {tr("Source"), QString::fromStdString(model.source)},
+      {tr("Architecture"), QString::fromStdString(config.architecture)},
+      {tr("Layers"), countText(config.num_layers)},
+      {tr("Model dim"), countText(config.model_dim)},
+      {tr("Hidden dim"), countText(config.hidden_dim)},
+      {tr("Heads"),
+       tr("%1, %2 for keys and values, of %3").arg(config.num_heads).arg(config.num_kv_heads).arg(config.head_dim)},
+      {tr("Vocabulary"), countText(config.vocab_size)},
+      {tr("Context"), tr("%1 tokens").arg(countText(config.context_length))},
+      {tr("Tokenizer"), QString::fromStdString(model.tokenizer)},
+      {tr("Chat"), QString::fromStdString(model.chat_family)},
+      {tr("Weights"), bytesText(model.weight_bytes)},
+      {tr("Formats"), formats(model)},
+      {tr("KV per token"), bytesText(model.kv_bytes_per_token)},
+  }));
+}
+
+void ModelPanel::showLimits(const core::MachineLimits& limits) {
+  if (!limits.measured()) return;
+  const QDateTime when = QDateTime::fromSecsSinceEpoch(limits.measured_at_unix_s);
+  m_limits->setText(table({
+      {tr("Read bandwidth"), byteRateText(limits.read_bytes_per_s)},
+      {tr("... in cache"), byteRateText(limits.cache_read_bytes_per_s)},
+      {tr("fp32"), flopRateText(limits.fp32_flop_per_s)},
+      {tr("int8 dots"), tr("%1 GOP/s").arg(significantText(limits.int8_op_per_s * 1e-9))},
+      {tr("Last-level cache"),
+       limits.last_level_cache_bytes > 0 ? bytesText(limits.last_level_cache_bytes) : nothing()},
+      {tr("Threads"), countText(limits.num_threads)},
+      {tr("Measured"), displayLocale().toString(when, QLocale::ShortFormat)},
+  }));
+}
+
+}  // namespace inferoscope::gui
