@@ -82,8 +82,8 @@ void BlockPool::release(std::span<const BlockId> blocks) {
 }
 
 void BlockPool::setKey(BlockId block, const BlockKey& key) {
-  assert(at(block).ref_count > 0 && !at(block).key);
-  if (!m_prefix_cache) return;
+  assert(at(block).ref_count > 0 && (!at(block).key || at(block).key == key));
+  if (!m_prefix_cache || at(block).key) return;
   at(block).key = key;
   const auto [first, is_first] = m_first.try_emplace(key, block);
   if (is_first) return;

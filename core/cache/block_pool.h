@@ -45,7 +45,7 @@ class BlockPool {
   // One holder less for each, last block first, so that a shared head is evicted last.
   void release(std::span<const BlockId> blocks);
 
-  // The computed content of a full block in use, which had no key, can be hit from now on.
+  // The computed content of a full block in use can be hit from now on. Each of its holders may say so.
   void setKey(BlockId block, const BlockKey& key);
   // The first of the blocks that hold this content: sequences that compute the same at the same time each have one.
   std::optional<BlockId> find(const BlockKey& key) const;

@@ -118,11 +118,11 @@ std::string Scheduler::reconfigure(const SchedulerConfig& config, bool reset_cac
     m_pool.resetPrefixCache();
   }
   m_pool.setPrefixCache(config.prefix_cache);
-  // Turned off, the keys are gone; turned on again, the next commit makes those of all that is computed.
-  if (!config.prefix_cache) {
-    for (Sequence* seq : m_running) seq->block_keys.clear();
-  }
   m_config = config;
+  for (Sequence* seq : m_running) {
+    if (!config.prefix_cache) seq->block_keys.clear();
+    publishKeys(*seq);  // turned on, what is computed already can be hit
+  }
   return {};
 }
 

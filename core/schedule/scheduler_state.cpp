@@ -45,13 +45,13 @@ std::string Scheduler::check() const {
 
 // Every sequence is in the one line that its state says, and only running ones have anything in the cache.
 std::string Scheduler::checkLines() const {
-  const auto is = [](SeqState a, SeqState b) {
-    return [a, b](const Sequence* seq) { return seq->state == a || seq->state == b; };
-  };
-  const bool in_order = std::ranges::all_of(m_running, is(SeqState::kRunning, SeqState::kRunning)) &&
-                        std::ranges::all_of(m_waiting, is(SeqState::kWaiting, SeqState::kPreempted)) &&
-                        std::ranges::all_of(m_finished, is(SeqState::kFinished, SeqState::kFinished));
-  if (!in_order) return "a sequence is in a line that its state does not say";
+  using enum SeqState;
+  const auto runs = [](const Sequence* seq) { return seq->state == kRunning; };
+  const auto waits = [](const Sequence* seq) { return seq->state == kWaiting || seq->state == kPreempted; };
+  const auto has_ended = [](const Sequence* seq) { return seq->state == kFinished; };
+  if (!std::ranges::all_of(m_running, runs)) return "a sequence among the running ones does not run";
+  if (!std::ranges::all_of(m_waiting, waits)) return "a sequence among the waiting ones does not wait";
+  if (!std::ranges::all_of(m_finished, has_ended)) return "a sequence among the finished ones has not ended";
   const std::size_t num_in_lines = m_running.size() + m_waiting.size() + m_finished.size();
   if (num_in_lines != m_sequences.size()) {
     return fmt::format("{} sequences known, {} in lines", m_sequences.size(), num_in_lines);
@@ -83,26 +83,27 @@ std::string Scheduler::checkHolders() const {
   return {};
 }
 
-// A running sequence has the blocks of its computed tokens and no others, a token left to compute, and keys that say
-// what its tokens are.
+// A running sequence has the blocks of its computed tokens and no others, a token left to compute, and keys of the full
+// ones that say what their tokens are.
 std::string Scheduler::checkTable(const Sequence& seq) const {
   if (std::ssize(seq.block_table) != numBlocksFor(seq.num_computed)) {
     return fmt::format("{} blocks for {} tokens", seq.block_table.size(), seq.num_computed);
   }
   if (seq.num_computed >= seq.numTokens()) return "no token is left to compute";
-  const auto block_size = static_cast<std::size_t>(m_config.block_size);
-  if (seq.block_keys.size() > static_cast<std::size_t>(seq.num_computed) / block_size) {
-    return "a block has a key before it is full and computed";
+  const int num_keys = m_config.prefix_cache ? seq.num_computed / m_config.block_size : 0;
+  if (std::ssize(seq.block_keys) != num_keys) {
+    return fmt::format("{} keys for {} tokens", seq.block_keys.size(), seq.num_computed);
   }
+  const auto block_size = static_cast<std::size_t>(m_config.block_size);
   BlockKey key;
   for (std::size_t i = 0; i < seq.block_table.size(); ++i) {
     const std::optional<BlockKey> in_pool = m_pool.key(seq.block_table[i]);
     if (i >= seq.block_keys.size()) {
-      if (in_pool) return fmt::format("block {} has a key that the sequence does not know", i);
+      if (in_pool) return fmt::format("logical block {} has a key though it is not full", i);
       continue;
     }
     key = blockKey(key, std::span(seq.tokens).subspan(i * block_size, block_size));
-    if (seq.block_keys[i] != key || in_pool != key) return fmt::format("block {} has the key of other tokens", i);
+    if (seq.block_keys[i] != key || in_pool != key) return fmt::format("logical block {} has a wrong key", i);
   }
   return {};
 }
