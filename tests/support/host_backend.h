@@ -8,7 +8,7 @@
 namespace inferoscope::tests {
 
 // A backend that holds memory and runs nothing. It counts what it gave out, so that a test sees what is still held.
-class HostBackend final : public core::Backend {
+class HostBackend : public core::Backend {
  public:
   std::size_t heldBytes() const { return *m_held_bytes; }
 
