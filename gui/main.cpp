@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/engine/knobs.h"
+#include "core/error.h"
+#include "core/model/model_store.h"
+#include "gui/main_window.h"
+#include "gui/screenshots.h"
+#include "gui/session/session.h"
+
+#include <QApplication>
+#include <QCommandLineParser>
+#include <QPalette>
+#include <QStyleFactory>
+
+#include <cstdio>
+#include <optional>
+#include <string_view>
+
+using namespace inferoscope;
+
+namespace {
+
+int complain(const QString& what) {
+  std::fprintf(stderr, "inferoscope: %s\n", qPrintable(what));
+  return 2;
+}
+
+bool has(int argc, char** argv, std::string_view option) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view given = argv[i];
+    if (given == option || given.starts_with(std::string(option) + "=")) return true;
+  }
+  return false;
+}
+
+bool displayAvailable() {
+  return qEnvironmentVariableIsSet("DISPLAY") || qEnvironmentVariableIsSet("WAYLAND_DISPLAY") ||
+         qEnvironmentVariableIsSet("QT_QPA_PLATFORM");
+}
+
+// Qt aborts where there is no display: answered here, in one line. Pictures and help need none.
+bool choosePlatform(int argc, char** argv) {
+  if (displayAvailable() || has(argc, argv, "-platform") || has(argc, argv, "--platform")) return true;
+  if (!has(argc, argv, "--screenshots") && !has(argc, argv, "--help") && !has(argc, argv, "-h") &&
+      !has(argc, argv, "--version") && !has(argc, argv, "-v")) {
+    return false;
+  }
+  qputenv("QT_QPA_PLATFORM", "offscreen");
+  return true;
+}
+
+// The offscreen platform says so each time a window asks for something that it lacks.
+void printMessage(QtMsgType, const QMessageLogContext&, const QString& text) {
+  if (text.startsWith(QLatin1String("This plugin does not support"))) return;
+  std::fprintf(stderr, "inferoscope: %s\n", qPrintable(text));
+}
+
+QPalette darkPalette() {
+  QPalette palette(QColor(53, 53, 57), QColor(42, 42, 46));
+  palette.setColor(QPalette::Base, QColor(30, 30, 33));
+  palette.setColor(QPalette::AlternateBase, QColor(38, 38, 42));
+  palette.setColor(QPalette::Highlight, QColor(48, 110, 170));
+  palette.setColor(QPalette::HighlightedText, Qt::white);
+  palette.setColor(QPalette::ToolTipBase, QColor(53, 53, 57));
+  palette.setColor(QPalette::ToolTipText, QColor(230, 230, 230));
+  palette.setColor(QPalette::PlaceholderText, QColor(160, 160, 165));
+  palette.setColor(QPalette::Link, QColor(110, 170, 230));
+  for (const QPalette::ColorRole role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText}) {
+    palette.setColor(role, QColor(230, 230, 230));
+    palette.setColor(QPalette::Disabled, role, QColor(130, 130, 135));
+  }
+  return palette;
+}
+
+struct Options {
+  QString model;
+  std::optional<core::Scenario> scenario;
+  core::EngineOptions engine;
+  bool reset_layout = false;
+  QString theme;
+  QString screenshots;
+  double seconds = 5;
+};
+
+QString parse(const QApplication& app, Options& options) {
+  QCommandLineParser parser;
+  parser.setApplicationDescription(QStringLiteral("Shows where the time of LLM inference goes."));
+  parser.addPositionalArgument(QStringLiteral("MODEL"),
+                               QStringLiteral("A GGUF file, `default`, or synthetic:NAME[:FORMAT]."),
+                               QStringLiteral("[MODEL]"));
+  const QCommandLineOption scenario(QStringLiteral("scenario"), QStringLiteral("Workload to run."),
+                                    QStringLiteral("file"));
+  const QCommandLineOption set(QStringLiteral("set"), QStringLiteral("Sets a knob, e.g. block-size=32."),
+                               QStringLiteral("k=v"));
+  const QCommandLineOption reset(QStringLiteral("reset-layout"), QStringLiteral("Starts with the default layout."));
+  const QCommandLineOption theme(QStringLiteral("theme"), QStringLiteral("dark, light, or as the system says."),
+                                 QStringLiteral("name"));
+  const QCommandLineOption shots(QStringLiteral("screenshots"),
+                                 QStringLiteral("Runs, writes pictures of the window and of each view, and quits."),
+                                 QStringLiteral("folder"));
+  const QCommandLineOption after(QStringLiteral("after"), QStringLiteral("Seconds to run before the pictures (5)."),
+                                 QStringLiteral("seconds"));
+  parser.addOptions({scenario, set, reset, theme, shots, after});
+  parser.addHelpOption();
+  parser.addVersionOption();
+  parser.process(app);
+
+  const QStringList models = parser.positionalArguments();
+  if (models.size() > 1) return QStringLiteral("one model at most, got %1").arg(models.join(QLatin1Char(' ')));
+  options.model = models.isEmpty() ? QString::fromStdString(core::startupModel()) : models.first();
+  options.reset_layout = parser.isSet(reset);
+  options.theme = parser.value(theme);
+  if (parser.isSet(theme) && options.theme != QLatin1String("dark") && options.theme != QLatin1String("light")) {
+    return QStringLiteral("--theme: \"%1\" is neither dark nor light").arg(options.theme);
+  }
+  options.screenshots = parser.value(shots);
+  if (parser.isSet(after)) {
+    bool ok = false;
+    options.seconds = parser.value(after).toDouble(&ok);
+    if (!ok || options.seconds < 0)
+      return QStringLiteral("--after: \"%1\" is no number of seconds").arg(parser.value(after));
+  }
+  for (const QString& pair : parser.values(set)) {
+    const auto equals = pair.indexOf(QLatin1Char('='));
+    if (equals < 0) return QStringLiteral("--set: \"%1\" is not of the form knob=value").arg(pair);
+    const std::string problem =
+        core::setKnob(options.engine, pair.left(equals).toStdString(), pair.mid(equals + 1).toStdString());
+    if (!problem.empty()) return QStringLiteral("--set: %1").arg(QString::fromStdString(problem));
+  }
+  if (parser.isSet(scenario)) options.scenario = core::loadScenario(parser.value(scenario).toStdString());
+  return {};
+}
+
+int runWorkbench(QApplication& app) {
+  Options options;
+  if (const QString problem = parse(app, options); !problem.isEmpty()) return complain(problem);
+  if (options.theme == QLatin1String("dark")) QApplication::setPalette(darkPalette());
+  if (options.theme == QLatin1String("light"))
+    QApplication::setPalette(QStyleFactory::create(QStringLiteral("Fusion"))->standardPalette());
+
+  gui::Session session;
+  gui::MainWindow window(session, core::builtinScenarios());
+  if (!options.reset_layout && options.screenshots.isEmpty()) window.restoreLayout();
+  session.applyOptions(options.engine);
+  if (options.scenario) window.useScenario(*options.scenario);
+  window.show();
+  window.openModel(options.model);
+  if (options.screenshots.isEmpty()) return QApplication::exec();
+
+  gui::takeScreenshots(window, session, options.screenshots, options.seconds);
+  return QApplication::exec();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (!choosePlatform(argc, argv)) {
+    return complain(
+        QStringLiteral("no display: set DISPLAY or WAYLAND_DISPLAY, or use --screenshots DIR, or "
+                       "inferoscope-cli, which needs none"));
+  }
+  qInstallMessageHandler(printMessage);
+  QApplication app(argc, argv);
+  QApplication::setApplicationName(QStringLiteral("inferoscope"));
+  QApplication::setApplicationVersion(QStringLiteral(INFEROSCOPE_VERSION));
+  QApplication::setStyle(QStringLiteral("Fusion"));
+  try {
+    return runWorkbench(app);
+  } catch (const std::exception& error) {
+    return complain(QString::fromUtf8(error.what()));
+  }
+}
