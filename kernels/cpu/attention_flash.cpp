@@ -57,8 +57,8 @@ struct Arrays {
     const std::int64_t rows = std::int64_t{num_threads} * rowsPerTile(args);
     const std::int64_t decode_rows = partRowsBefore(args, args.kv.num_seqs);
     queries = scratch.take<float>(rows * dim);
-    keys = scratch.take<float>(num_threads * kTileTokens * dim);
-    values = scratch.take<float>(num_threads * kTileTokens * dim);
+    keys = scratch.take<float>(std::int64_t{num_threads} * kTileTokens * dim);
+    values = scratch.take<float>(std::int64_t{num_threads} * kTileTokens * dim);
     part = {scratch.take<float>(rows * dim), scratch.take<OnlineSoftmax>(rows)};
     total = {scratch.take<float>(rows * dim), scratch.take<OnlineSoftmax>(rows)};
     decode_parts = {scratch.take<float>(decode_rows * dim), scratch.take<OnlineSoftmax>(decode_rows)};
@@ -151,7 +151,8 @@ struct Run {
       loadTokens(args.kv, args.kv.values, decode, tile.seq, tile.kv_head, begin, num_tokens, values);
       for (int row = 0; row < tile.numRows(); ++row) {
         const int num_visible = std::min(tile.numVisible(row) - begin, num_tokens);
-        if (num_visible > 0) pushTile(queriesOf(thread) + row * dim, keys, values, num_visible, sums.at(row, dim));
+        if (num_visible > 0)
+          pushTile(queriesOf(thread) + std::int64_t{row} * dim, keys, values, num_visible, sums.at(row, dim));
       }
     }
   }

@@ -1,35 +1,32 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "kernels/cpu/attention_math.h"
 #include "kernels/cpu/simd_avx2.h"
-#include "kernels/quant/formats.h"
 
 namespace inferoscope::kernels::cpu {
 namespace {
 
-template <class F>
-requires requires(const typename F::Block* blocks) {
-  F::load8(blocks);
-}
+template <PlainFormat F>
 void decode(const std::byte* blocks, float* values, std::int64_t num_elems) {
   const auto* from = reinterpret_cast<const typename F::Block*>(blocks);
   const std::int64_t whole = num_elems / 8 * 8;
   for (std::int64_t i = 0; i < whole; i += 8) _mm256_storeu_ps(values + i, F::load8(from + i));
-  if (whole == num_elems) return;
-  typename F::Block padded[8] = {};
-  alignas(32) float decoded[8];
-  for (std::int64_t i = whole; i < num_elems; ++i) padded[i - whole] = from[i];
-  _mm256_store_ps(decoded, F::load8(padded));
-  for (std::int64_t i = whole; i < num_elems; ++i) values[i] = decoded[i - whole];
+  const int rest = static_cast<int>(num_elems - whole);
+  alignas(32) float last[8];
+  _mm256_store_ps(last, loadFirst<F>(from + whole, rest));
+  for (int i = 0; i < rest; ++i) values[whole + i] = last[i];
 }
 
-template <class F>
+// Signed bytes, which have no min.
+template <ByteFormat F>
 requires F::kSignedBytes void decode(const std::byte* blocks, float* values, std::int64_t num_elems) {
   const auto* block = reinterpret_cast<const typename F::Block*>(blocks);
   for (std::int64_t i = 0; i < num_elems; i += F::kBlockElems, ++block) {
     const __m256 scale = _mm256_broadcastss_ps(F::loadScaleAndMin(*block));
+    alignas(32) std::int8_t q[F::kBlockElems];
+    _mm256_store_si256(reinterpret_cast<__m256i*>(q), F::loadBytes(*block));
     for (int j = 0; j < F::kBlockElems; j += 8) {
-      const __m256i q = _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(block->q + j)));
-      _mm256_storeu_ps(values + i + j, _mm256_mul_ps(scale, _mm256_cvtepi32_ps(q)));
+      const __m256i eight = _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(q + j)));
+      _mm256_storeu_ps(values + i + j, _mm256_mul_ps(scale, _mm256_cvtepi32_ps(eight)));
     }
   }
 }
@@ -102,18 +99,18 @@ void scale(float* values, int num_values, float factor) {
   for (int i = 0; i < num_values; i += 8) _mm256_storeu_ps(values + i, _mm256_mul_ps(f, _mm256_loadu_ps(values + i)));
 }
 
-// out[0 .. 8 num_vectors) in registers while all tokens pass by.
-template <int num_vectors>
+// out[0 .. 8 kVectors) in registers while all tokens pass by.
+template <int kVectors>
 INFEROSCOPE_SIMD void accumulateVectors(const float* weights, const float* values, int num_tokens, int dim,
                                         float* out) {
-  __m256 sums[num_vectors];
-  for (int v = 0; v < num_vectors; ++v) sums[v] = _mm256_loadu_ps(out + v * 8);
+  __m256 sums[kVectors];
+  for (int v = 0; v < kVectors; ++v) sums[v] = _mm256_loadu_ps(out + v * 8);
   for (int i = 0; i < num_tokens; ++i) {
     const __m256 weight = _mm256_broadcast_ss(weights + i);
     const float* row = values + std::int64_t{i} * dim;
-    for (int v = 0; v < num_vectors; ++v) sums[v] = _mm256_fmadd_ps(weight, _mm256_loadu_ps(row + v * 8), sums[v]);
+    for (int v = 0; v < kVectors; ++v) sums[v] = _mm256_fmadd_ps(weight, _mm256_loadu_ps(row + v * 8), sums[v]);
   }
-  for (int v = 0; v < num_vectors; ++v) _mm256_storeu_ps(out + v * 8, sums[v]);
+  for (int v = 0; v < kVectors; ++v) _mm256_storeu_ps(out + v * 8, sums[v]);
 }
 
 void accumulate(const float* weights, const float* values, int num_tokens, int dim, float* out) {

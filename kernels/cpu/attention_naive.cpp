@@ -34,8 +34,8 @@ struct Arrays {
   Arrays(const AttentionArgs& args, int num_threads, std::byte* begin) : scratch(begin) {
     const std::int64_t dim = paddedHeadDim(args);
     scores = scratch.take<float>(scoresBefore(args, args.kv.num_seqs));
-    rows = scratch.take<float>(num_threads * rowsPerTile(args) * dim);
-    tokens = scratch.take<float>(num_threads * kTileTokens * dim);
+    rows = scratch.take<float>(std::int64_t{num_threads} * rowsPerTile(args) * dim);
+    tokens = scratch.take<float>(std::int64_t{num_threads} * kTileTokens * dim);
   }
 
   Scratch scratch;

@@ -38,12 +38,12 @@ void rmsNormRowAvx2(const float* x, const float* weight, int dim, float epsilon,
   _mm256_maskstore_ps(out + whole, rest, _mm256_mul_ps(scaled, _mm256_maskload_ps(weight + whole, rest)));
 }
 
-void swiGluRowAvx2(const float* gate, const float* up, int num_elems, float* out) {
-  const int whole = num_elems / 8 * 8;
+void swiGluRowAvx2(const float* gate, const float* up, int hidden_dim, float* out) {
+  const int whole = hidden_dim / 8 * 8;
   for (int i = 0; i < whole; i += 8) {
     _mm256_storeu_ps(out + i, siluTimes(_mm256_loadu_ps(gate + i), _mm256_loadu_ps(up + i)));
   }
-  const __m256i rest = firstLanes(num_elems - whole);
+  const __m256i rest = firstLanes(hidden_dim - whole);
   const __m256 last = siluTimes(_mm256_maskload_ps(gate + whole, rest), _mm256_maskload_ps(up + whole, rest));
   _mm256_maskstore_ps(out + whole, rest, last);
 }

@@ -2,72 +2,63 @@
 #include "kernels/cpu/linear_avx2.h"
 
 #include "kernels/cpu/simd_avx2.h"
-#include "kernels/quant/formats.h"
 
 namespace inferoscope::kernels::cpu {
 namespace {
 
 // Activations that stay in the first-level cache while the rows of a panel pass by.
 constexpr std::int64_t kSweepBytes = 24 << 10;
-constexpr int kBlock = 32;
-
-template <class F>
-concept PlainFormat = requires(const typename F::Block* blocks) {
-  F::load8(blocks);
-};
-
-template <class F>
-concept ByteFormat = requires(const typename F::Block& block) {
-  F::loadBytes(block);
-};
+constexpr std::int64_t kBlock = 32;
 
 template <class F>
 const typename F::Block* rowOf(const LinearPanel& panel, int row) {
   return reinterpret_cast<const typename F::Block*>(panel.w) + std::int64_t{row} * (panel.num_cols / F::kBlockElems);
 }
 
-// ---- F32, F16: fp32 multiply-adds, 8 columns at once ----
-
-// The last, fewer than 8, columns; zeros beyond.
-template <class F>
-INFEROSCOPE_SIMD __m256 loadTail(const typename F::Block* blocks, int count) {
-  typename F::Block padded[8] = {};
-  for (int i = 0; i < count; ++i) padded[i] = blocks[i];
-  return F::load8(padded);
-}
-
-// num_rows_ x num_tokens_ outputs in registers: a weight is loaded once for all tokens of the tile.
-template <class F, int num_rows_, int num_tokens_>
-requires PlainFormat<F> INFEROSCOPE_SIMD void runTile(const LinearPanel& panel, int row, int token) {
-  const typename F::Block* w[num_rows_];
-  const float* x[num_tokens_];
-  __m256 sums[num_rows_][num_tokens_];
-  for (int r = 0; r < num_rows_; ++r) w[r] = rowOf<F>(panel, row + r);
-  for (int t = 0; t < num_tokens_; ++t) x[t] = reinterpret_cast<const float*>(panel.x + (token + t) * panel.x_bytes);
+template <int kRows, int kTokens>
+INFEROSCOPE_SIMD void clear(__m256 (&sums)[kRows][kTokens]) {
   for (auto& of_row : sums) {
     for (__m256& sum : of_row) sum = _mm256_setzero_ps();
   }
+}
+
+template <int kRows, int kTokens>
+INFEROSCOPE_SIMD void store(const __m256 (&sums)[kRows][kTokens], const LinearPanel& panel, int row, int token) {
+  for (int t = 0; t < kTokens; ++t) {
+    for (int r = 0; r < kRows; ++r) panel.out[(token + t) * panel.out_stride + row + r] = sumOf(sums[r][t]);
+  }
+}
+
+// ---- F32, F16: fp32 multiply-adds, 8 columns at once ----
+
+// kRows x kTokens outputs in registers: a weight is loaded once for all tokens of the tile.
+template <PlainFormat F, int kRows, int kTokens>
+INFEROSCOPE_SIMD void runTile(const LinearPanel& panel, int row, int token) {
+  const typename F::Block* w[kRows];
+  const float* x[kTokens];
+  __m256 sums[kRows][kTokens];
+  for (int r = 0; r < kRows; ++r) w[r] = rowOf<F>(panel, row + r);
+  for (int t = 0; t < kTokens; ++t) x[t] = reinterpret_cast<const float*>(panel.x + (token + t) * panel.x_bytes);
+  clear(sums);
 
   const int whole = panel.num_cols / 8 * 8;
   for (int c = 0; c < whole; c += 8) {
-    __m256 weights[num_rows_];
-    for (int r = 0; r < num_rows_; ++r) weights[r] = F::load8(w[r] + c);
-    for (int t = 0; t < num_tokens_; ++t) {
+    __m256 weights[kRows];
+    for (int r = 0; r < kRows; ++r) weights[r] = F::load8(w[r] + c);
+    for (int t = 0; t < kTokens; ++t) {
       const __m256 values = _mm256_loadu_ps(x[t] + c);
-      for (int r = 0; r < num_rows_; ++r) sums[r][t] = _mm256_fmadd_ps(weights[r], values, sums[r][t]);
+      for (int r = 0; r < kRows; ++r) sums[r][t] = _mm256_fmadd_ps(weights[r], values, sums[r][t]);
     }
   }
   if (const int rest = panel.num_cols - whole; rest > 0) {
-    for (int r = 0; r < num_rows_; ++r) {
-      const __m256 weights = loadTail<F>(w[r] + whole, rest);
-      for (int t = 0; t < num_tokens_; ++t) {
-        sums[r][t] = _mm256_fmadd_ps(weights, loadTail<quant::F32>(x[t] + whole, rest), sums[r][t]);
+    for (int r = 0; r < kRows; ++r) {
+      const __m256 weights = loadFirst<F>(w[r] + whole, rest);
+      for (int t = 0; t < kTokens; ++t) {
+        sums[r][t] = _mm256_fmadd_ps(weights, loadFirst<quant::F32>(x[t] + whole, rest), sums[r][t]);
       }
     }
   }
-  for (int t = 0; t < num_tokens_; ++t) {
-    for (int r = 0; r < num_rows_; ++r) panel.out[(token + t) * panel.out_stride + row + r] = sumOf(sums[r][t]);
-  }
+  store(sums, panel, row, token);
 }
 
 // ---- Blocks of bytes: integer dots, one fp32 multiply-add a block and lane ----
@@ -85,31 +76,29 @@ struct QuantizedRow {
   float* scales;   // [num_cols / 32]
 };
 
-template <class F, int num_rows_, int num_tokens_>
-requires ByteFormat<F> INFEROSCOPE_SIMD void runTile(const LinearPanel& panel, int row, int token) {
-  const typename F::Block* w[num_rows_];
-  const std::int8_t* q[num_tokens_];
-  const float* x_sums[num_tokens_];
-  const float* x_scales[num_tokens_];
-  __m256 sums[num_rows_][num_tokens_];
-  for (int r = 0; r < num_rows_; ++r) w[r] = rowOf<F>(panel, row + r);
-  for (int t = 0; t < num_tokens_; ++t) {
+template <ByteFormat F, int kRows, int kTokens>
+INFEROSCOPE_SIMD void runTile(const LinearPanel& panel, int row, int token) {
+  const typename F::Block* w[kRows];
+  const std::int8_t* q[kTokens];
+  const float* x_sums[kTokens];
+  const float* x_scales[kTokens];
+  __m256 sums[kRows][kTokens];
+  for (int r = 0; r < kRows; ++r) w[r] = rowOf<F>(panel, row + r);
+  for (int t = 0; t < kTokens; ++t) {
     const QuantizedRow x(const_cast<std::byte*>(panel.x) + (token + t) * panel.x_bytes, panel.num_cols);
     q[t] = x.q;
     x_sums[t] = x.sums;
     x_scales[t] = x.scales;
   }
-  for (auto& of_row : sums) {
-    for (__m256& sum : of_row) sum = _mm256_setzero_ps();
-  }
+  clear(sums);
 
-  const int num_blocks = panel.num_cols / kBlock;
-  for (int b = 0; b < num_blocks; ++b) {
-    for (int r = 0; r < num_rows_; ++r) {
+  const std::int64_t num_blocks = panel.num_cols / kBlock;
+  for (std::int64_t b = 0; b < num_blocks; ++b) {
+    for (int r = 0; r < kRows; ++r) {
       const __m256i bytes = F::loadBytes(w[r][b]);
       const __m128 scale_and_min = F::loadScaleAndMin(w[r][b]);
       const __m256 scale = _mm256_broadcastss_ps(scale_and_min);
-      for (int t = 0; t < num_tokens_; ++t) {
+      for (int t = 0; t < kTokens; ++t) {
         const __m256i x = _mm256_load_si256(reinterpret_cast<const __m256i*>(q[t] + b * kBlock));
         const __m256 both_scales = _mm256_mul_ps(scale, _mm256_broadcast_ss(x_scales[t] + b));
         if constexpr (F::kSignedBytes) {
@@ -125,37 +114,34 @@ requires ByteFormat<F> INFEROSCOPE_SIMD void runTile(const LinearPanel& panel, i
       }
     }
   }
-  for (int t = 0; t < num_tokens_; ++t) {
-    for (int r = 0; r < num_rows_; ++r) panel.out[(token + t) * panel.out_stride + row + r] = sumOf(sums[r][t]);
-  }
+  store(sums, panel, row, token);
 }
 
 // ---- Tiles over a panel ----
 
-template <class F, int num_rows_>
+template <class F, int kRows>
 void runTokens(const LinearPanel& panel, int row, int begin, int end) {
   int t = begin;
-  for (; t + 4 <= end; t += 4) runTile<F, num_rows_, 4>(panel, row, t);
+  for (; t + 4 <= end; t += 4) runTile<F, kRows, 4>(panel, row, t);
   switch (end - t) {
     case 1:
-      runTile<F, num_rows_, 1>(panel, row, t);
+      runTile<F, kRows, 1>(panel, row, t);
       break;
     case 2:
-      runTile<F, num_rows_, 2>(panel, row, t);
+      runTile<F, kRows, 2>(panel, row, t);
       break;
     case 3:
-      runTile<F, num_rows_, 3>(panel, row, t);
+      runTile<F, kRows, 3>(panel, row, t);
       break;
     default:
       break;
   }
 }
 
-template <class F, int num_rows_>
+template <class F, int kRows>
 void runRows(const LinearPanel& panel, int begin_token, int end_token) {
   int row = 0;
-  for (; row + num_rows_ <= panel.num_rows; row += num_rows_)
-    runTokens<F, num_rows_>(panel, row, begin_token, end_token);
+  for (; row + kRows <= panel.num_rows; row += kRows) runTokens<F, kRows>(panel, row, begin_token, end_token);
   for (; row < panel.num_rows; ++row) runTokens<F, 1>(panel, row, begin_token, end_token);
 }
 
@@ -202,7 +188,7 @@ std::int64_t quantizedRowBytes(int num_cols) {
 
 void quantizeRowAvx2(const float* x, int num_cols, std::byte* out) {
   const QuantizedRow row(out, num_cols);
-  for (int b = 0; b < num_cols / kBlock; ++b) {
+  for (std::int64_t b = 0; b < num_cols / kBlock; ++b) {
     __m256 v[4];
     __m256 largest = _mm256_setzero_ps();
     __m256 any_nan = _mm256_setzero_ps();

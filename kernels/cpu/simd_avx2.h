@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "kernels/quant/formats.h"
+
 #include <immintrin.h>
 
 // Helpers for the *_avx2.cpp files alone. They have internal linkage and are always inlined: a function shared with
@@ -9,6 +11,23 @@ namespace inferoscope::kernels::cpu {
 namespace {  // NOLINT: meant for each file
 
 #define INFEROSCOPE_SIMD [[gnu::always_inline]] inline
+
+template <class F>
+concept PlainFormat = requires(const typename F::Block* blocks) {
+  F::load8(blocks);
+};
+template <class F>
+concept ByteFormat = requires(const typename F::Block& block) {
+  F::loadBytes(block);
+};
+
+// Fewer than 8 elements, zeros beyond.
+template <PlainFormat F>
+INFEROSCOPE_SIMD __m256 loadFirst(const typename F::Block* blocks, int count) {
+  typename F::Block padded[8] = {};
+  for (int i = 0; i < count; ++i) padded[i] = blocks[i];
+  return F::load8(padded);
+}
 
 // Lanes added in one fixed order.
 INFEROSCOPE_SIMD float sumOf(__m256 v) {

@@ -9,13 +9,11 @@
 
 namespace inferoscope::kernels::quant {
 
-// A format is a struct with
-//   kId, kName, kBlockElems, Block, encodeBlock, decodeBlock
-// and for the AVX2 kernels, in files compiled for it, one of
-//   load8             8 plain elements as floats
-//   kSignedBytes, loadBytes, loadScaleAndMin
-//                     blocks of 32 bytes q, value = scale * q + min: the bytes, signed or not, and {scale, min, ...};
-//                     signed ones have no min
+// A format is a struct with kId, kName, kBlockElems, Block, encodeBlock and decodeBlock, and for the AVX2 kernels, in
+// files compiled for it, one of
+//   load8: 8 plain elements as floats
+//   loadBytes, kSignedBytes, loadScaleAndMin: 32 bytes q, signed or not, and {scale, min, ...} of a block whose values
+//     are scale * q + min; signed ones have no min.
 template <class... Formats>
 struct FormatList {};
 
