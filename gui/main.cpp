@@ -74,7 +74,7 @@ QPalette darkPalette() {
 struct Options {
   QString model;
   std::optional<core::Scenario> scenario;
-  core::EngineOptions engine;
+  QStringList knobs;  // id=value
   bool reset_layout = false;
   QString theme;
   QString screenshots;
@@ -119,14 +119,19 @@ QString parse(const QApplication& app, Options& options) {
     if (!ok || options.seconds < 0)
       return QStringLiteral("--after: \"%1\" is no number of seconds").arg(parser.value(after));
   }
-  for (const QString& pair : parser.values(set)) {
+  options.knobs = parser.values(set);
+  if (parser.isSet(scenario)) options.scenario = core::loadScenario(parser.value(scenario).toStdString());
+  return {};
+}
+
+QString setKnobs(core::EngineOptions& options, const QStringList& pairs) {
+  for (const QString& pair : pairs) {
     const auto equals = pair.indexOf(QLatin1Char('='));
     if (equals < 0) return QStringLiteral("--set: \"%1\" is not of the form knob=value").arg(pair);
     const std::string problem =
-        core::setKnob(options.engine, pair.left(equals).toStdString(), pair.mid(equals + 1).toStdString());
+        core::setKnob(options, pair.left(equals).toStdString(), pair.mid(equals + 1).toStdString());
     if (!problem.empty()) return QStringLiteral("--set: %1").arg(QString::fromStdString(problem));
   }
-  if (parser.isSet(scenario)) options.scenario = core::loadScenario(parser.value(scenario).toStdString());
   return {};
 }
 
@@ -140,8 +145,10 @@ int runWorkbench(QApplication& app) {
   gui::Session session;
   gui::MainWindow window(session, core::builtinScenarios());
   if (!options.reset_layout && options.screenshots.isEmpty()) window.restoreLayout();
-  session.applyOptions(options.engine);
   if (options.scenario) window.useScenario(*options.scenario);
+  core::EngineOptions engine = window.withScenario({});
+  if (const QString problem = setKnobs(engine, options.knobs); !problem.isEmpty()) return complain(problem);
+  session.applyOptions(engine);
   window.show();
   window.openModel(options.model);
   if (options.screenshots.isEmpty()) return QApplication::exec();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "gui/main_window.h"
 
+#include "core/engine/knobs.h"
 #include "gui/settings.h"
 #include "gui/views/view_catalog.h"
 
@@ -106,11 +107,7 @@ void MainWindow::placeDocks() {
   splitDockWidget(dock("batch-lanes"), dock("requests"), Qt::Vertical);
   splitDockWidget(dock("utilisation"), dock("token-stream"), Qt::Vertical);
   splitDockWidget(dock("token-stream"), dock("ask"), Qt::Vertical);
-  for (QDockWidget* any : std::as_const(m_docks)) {
-    addDockWidget(dockWidgetArea(any) == Qt::NoDockWidgetArea ? Qt::RightDockWidgetArea : dockWidgetArea(any), any,
-                  Qt::Vertical);
-    any->show();
-  }
+  for (QDockWidget* any : std::as_const(m_docks)) any->show();
   dock("knobs")->raise();
   resizeDocks({dock("workload"), dock("kv-map"), dock("utilisation")}, {290, 600, 510}, Qt::Horizontal);
   resizeDocks({dock("workload"), dock("knobs")}, {330, 400}, Qt::Vertical);
@@ -181,6 +178,8 @@ void MainWindow::connectSession() {
 void MainWindow::connectPanels() {
   connect(m_knobs, &KnobsPanel::changed, &m_session, &Session::applyOptions);
   connect(m_workload, &WorkloadPanel::scenarioChanged, &m_session, &Session::setScenario);
+  connect(m_workload, &WorkloadPanel::scenarioChosen, this,
+          [this] { m_session.applyOptions(withScenario(m_session.options())); });
   connect(m_workload, &WorkloadPanel::runClicked, &m_session, &Session::run);
   connect(m_workload, &WorkloadPanel::pauseClicked, &m_session, &Session::pause);
   connect(m_workload, &WorkloadPanel::stepClicked, &m_session, &Session::stepOnce);
@@ -203,6 +202,13 @@ void MainWindow::openModel(const QString& source) {
 
 void MainWindow::useScenario(const core::Scenario& scenario) {
   m_workload->addScenario(scenario);
+}
+
+core::EngineOptions MainWindow::withScenario(core::EngineOptions options) const {
+  const std::optional<core::Scenario> scenario = m_workload->scenario();
+  if (!scenario) return options;
+  for (const auto& [id, value] : scenario->knobs) (void)core::setKnob(options, id, value);  // checked when it was read
+  return options;
 }
 
 void MainWindow::chooseModel() {

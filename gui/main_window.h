@@ -32,6 +32,8 @@ class MainWindow : public QMainWindow {
   void restoreDefaultLayout();
   void openModel(const QString& source);
   void useScenario(const core::Scenario& scenario);
+  // `options` with the knobs that the chosen scenario sets.
+  core::EngineOptions withScenario(core::EngineOptions options) const;
   void showMessage(const QString& text) { m_message->showMessage(text); }
   QString message() const { return m_message->message(); }
   const std::vector<View*>& views() const { return m_views; }  // object names are the catalog's ids

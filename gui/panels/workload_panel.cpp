@@ -94,6 +94,7 @@ void WorkloadPanel::buildUi() {
 void WorkloadPanel::connectUi() {
   connect(m_choice, &QComboBox::currentIndexChanged, this, [this] {
     showChosen();
+    emit scenarioChosen();
     announce();
   });
   connect(m_arrivals, &QComboBox::currentIndexChanged, this, [this] {
@@ -130,6 +131,7 @@ void WorkloadPanel::addScenario(const core::Scenario& scenario) {
   m_choice->insertItem(0, QString::fromStdString(scenario.title));
   m_choice->setCurrentIndex(0);
   showChosen();
+  emit scenarioChosen();
   announce();
 }
 

@@ -30,6 +30,7 @@ class WorkloadPanel : public QWidget {
   void showRunState(RunState state);
 
  signals:
+  void scenarioChosen();  // another one: its knobs apply too
   void scenarioChanged(const std::optional<inferoscope::core::Scenario>& scenario);
   void runClicked();
   void pauseClicked();
