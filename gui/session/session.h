@@ -70,12 +70,12 @@ class Session : public QObject {
   template <class... Params, class... Values>
   void call(void (EngineWorker::*method)(Params...), Values... values);
 
+  std::stop_source m_load_stop;
+  std::stop_source m_stop;  // before the worker, which is made with its token
   std::shared_ptr<FrameMailbox> m_mailbox;
   QThread m_thread;
   EngineWorker* m_worker = nullptr;  // lives on m_thread
   QTimer m_timer;
-  std::stop_source m_load_stop;
-  std::stop_source m_stop;
   RunState m_state = RunState::kNoModel;
   core::EngineOptions m_options;
   std::optional<ModelInfo> m_model;
