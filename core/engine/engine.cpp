@@ -238,9 +238,16 @@ Submitted Engine::submit(Request request) {
 }
 
 std::string Engine::Impl::refusal(const Request& request) const {
-  const auto outside = [&](TokenId id) { return id < 0 || id >= model->config.vocab_size; };
+  const ModelConfig& config = model->config;
+  const auto outside = [&](TokenId id) { return id < 0 || id >= config.vocab_size; };
   if (const auto bad = std::ranges::find_if(request.prompt, outside); bad != request.prompt.end()) {
-    return fmt::format("token id {} is outside the model's vocabulary of {}", *bad, model->config.vocab_size);
+    return fmt::format("token id {} is outside the model's vocabulary of {}", *bad, config.vocab_size);
+  }
+  const auto num_prompt = std::ssize(request.prompt);
+  if (num_prompt + request.max_new_tokens > config.context_length) {
+    return fmt::format(
+        "prompt {} + new {} = {} tokens, but the model's context has {}; shorten the prompt or ask for fewer",
+        num_prompt, request.max_new_tokens, num_prompt + request.max_new_tokens, config.context_length);
   }
   return scheduler.refusal(request);
 }

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/options.h"
+#include "core/schedule/request.h"
+
+#include <CLI/App.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace inferoscope::cli {
+
+// Flags that several commands take. What they write to must live as long as the command.
+
+void addModel(CLI::App& command, std::string& source);
+void addJson(CLI::App& command, bool& json);
+// --ID VALUE of every knob in the table, or of one.
+void addKnobs(CLI::App& command, core::EngineOptions& options);
+void addKnob(CLI::App& command, core::EngineOptions& options, std::string_view id);
+// --temperature, --top-k, --top-p, --min-p, --repeat-penalty, --seed
+void addSampling(CLI::App& command, core::SamplingParams& sampling);
+
+// --FLAG N, a whole number from min on. The default is what `to` holds.
+CLI::Option* addCount(CLI::App& command, const char* flag, int& to, int min, const char* what);
+
+// "1,2,3" -> numbers from min on. Throws Error that names the flag.
+std::vector<int> parseList(std::string_view flag, std::string_view text, int min);
+
+}  // namespace inferoscope::cli
