@@ -30,8 +30,7 @@ ModelInfo describe(const core::Model& model, const core::EngineOptions& options)
 
 }  // namespace
 
-EngineWorker::EngineWorker(std::shared_ptr<FrameMailbox> mailbox, std::stop_token stop)
-    : m_mailbox(std::move(mailbox)), m_stop(std::move(stop)), m_step_timer(this) {
+EngineWorker::EngineWorker(std::stop_token stop) : m_stop(std::move(stop)), m_step_timer(this) {
   m_step_timer.setSingleShot(true);
   m_step_timer.setTimerType(Qt::PreciseTimer);
   connect(&m_step_timer, &QTimer::timeout, this, &EngineWorker::onStepDue);
@@ -53,6 +52,14 @@ void EngineWorker::load(const std::string& source, std::stop_token cancel) {
   (void)setpriority(PRIO_PROCESS, 0, kNiceness);  // of this thread; without it all works, less smoothly
   const RunState before = m_state;
   setState(RunState::kLoading);
+  const bool loaded = tryLoad(source, std::move(cancel));
+  setState(loaded && before == RunState::kNoModel ? RunState::kPaused : before);
+  if (loaded) ensureLimits();
+  if (m_state == RunState::kRunning) postStep();
+}
+
+// Until all of the new model is there, the old one stays.
+bool EngineWorker::tryLoad(const std::string& source, std::stop_token cancel) {
   auto last_report = std::chrono::steady_clock::now() - kProgressInterval;
   const core::LoadProgress report = [&](std::string_view stage, double fraction) {
     const auto now = std::chrono::steady_clock::now();
@@ -64,69 +71,56 @@ void EngineWorker::load(const std::string& source, std::stop_token cancel) {
     if (!m_backend) m_backend = core::makeCpuBackend(m_options.threads);
     const auto model = core::loadModel(source, *m_backend, report, std::move(cancel));
     core::Lane lane_a(model, m_backend, m_options);
-    m_experiment.reset();  // the old model goes only once the new one is there
-    m_mailbox->clear();
+    lane_a.setWorkload(m_scenario);
     m_experiment = std::make_unique<core::Experiment>(std::move(lane_a));
     showLoaded(*model);
+    return true;
   } catch (const core::Cancelled&) {
     emit loadFailed({});
-    setState(before == RunState::kNoModel ? RunState::kNoModel : RunState::kPaused);
   } catch (const std::exception& error) {
     emit loadFailed(QString::fromUtf8(error.what()));
-    setState(before == RunState::kNoModel ? RunState::kNoModel : RunState::kPaused);
   }
+  return false;
 }
 
 void EngineWorker::showLoaded(const core::Model& model) {
-  lane()->setWorkload(m_scenario);
   m_options = lane()->engine().options();
   m_progress.store(lane()->engine().progress());
-  emit optionsInForce(m_options);
-  emit modelLoaded(describe(model, m_options));
+  m_mailbox = std::make_shared<FrameMailbox>();
   publish(true);
-  setState(RunState::kPaused);
-  ensureLimits();
+  emit optionsInForce(m_options);
+  emit modelLoaded(describe(model, m_options), m_mailbox);
 }
 
+// The ceilings for the number of threads in force: measured once each.
 void EngineWorker::ensureLimits() {
-  if (!m_backend) return;
+  m_backend->setThreads(m_options.threads);
   const int num_threads = m_backend->numThreads();
-  if (!m_limits.contains(num_threads)) {
-    try {
-      m_limits[num_threads] = m_backend->probe(m_stop);
-    } catch (const core::Cancelled&) {
-      return;
-    } catch (const std::exception& error) {
-      emit engineFailed(QString::fromUtf8(error.what()));
-      return;
-    }
+  try {
+    if (!m_limits.contains(num_threads)) m_limits[num_threads] = m_backend->probe(m_stop);
+    emit limitsMeasured(m_limits[num_threads]);
+  } catch (const core::Cancelled&) {
+    // the program ends
   }
-  emit limitsMeasured(m_limits[num_threads]);
 }
 
 void EngineWorker::probe() {
-  if (m_backend) m_limits.erase(m_backend->numThreads());
+  if (lane() == nullptr) return;
+  m_limits.erase(m_backend->numThreads());
   ensureLimits();
 }
 
 void EngineWorker::applyOptions(const core::EngineOptions& options) {
-  if (lane() == nullptr) {
-    m_options = options;
-    emit optionsInForce(options);
-    return;
-  }
-  try {
+  if (lane() != nullptr) {
     const std::string refusal = lane()->engine().apply(options);
     if (!refusal.empty()) {
       emit optionsRefused(QString::fromStdString(refusal));
       return;
     }
-  } catch (const std::exception& error) {
-    emit optionsRefused(QString::fromUtf8(error.what()));
-    return;
   }
-  m_options = lane()->engine().options();
+  m_options = options;
   emit optionsInForce(m_options);
+  if (lane() == nullptr) return;
   publish(true);
   ensureLimits();
 }
@@ -137,7 +131,7 @@ void EngineWorker::setScenario(const std::optional<core::Scenario>& scenario) {
 }
 
 void EngineWorker::run() {
-  if (lane() == nullptr || m_state == RunState::kLoading) return;
+  if (lane() == nullptr) return;
   setState(RunState::kRunning);
   postStep();
 }
@@ -170,11 +164,14 @@ void EngineWorker::reset() {
 }
 
 void EngineWorker::submit(const std::string& text, core::Request request) {
-  if (lane() == nullptr) return;
+  const QString label = QString::fromStdString(request.label);
+  if (lane() == nullptr) {
+    emit requestRefused(label, tr("no model is loaded; open one first"));
+    return;
+  }
   const core::Model& model = lane()->engine().model();
   const core::ChatMessage turn{"user", text};
   request.prompt = model.tokenizer->encode(model.chat.render({&turn, 1}));
-  const QString label = QString::fromStdString(request.label);
   const core::Submitted submitted = lane()->engine().submit(std::move(request));
   if (!submitted.seq.valid()) {
     emit requestRefused(label, QString::fromStdString(submitted.refusal));

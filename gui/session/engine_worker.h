@@ -12,6 +12,7 @@
 #include <QTimer>
 
 #include <atomic>
+#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,8 +27,19 @@ class EngineWorker : public QObject {
   Q_OBJECT
 
  public:
-  EngineWorker(std::shared_ptr<FrameMailbox> mailbox, std::stop_token stop);
+  explicit EngineWorker(std::stop_token stop);
   ~EngineWorker() override;
+
+  // Runs a command, unless the program is about to end. Whatever it throws becomes engineFailed().
+  template <class Command>
+  void perform(const Command& command) {
+    if (m_stop.stop_requested()) return;
+    try {
+      command();
+    } catch (const std::exception& error) {
+      emit engineFailed(QString::fromUtf8(error.what()));
+    }
+  }
 
   void load(const std::string& source, std::stop_token cancel);
   void applyOptions(const core::EngineOptions& options);
@@ -47,7 +59,8 @@ class EngineWorker : public QObject {
  signals:
   void runStateChanged(inferoscope::gui::RunState state);
   void loadProgress(const QString& stage, double fraction);
-  void modelLoaded(const inferoscope::gui::ModelInfo& model);
+  // Frames of this model come through this mailbox.
+  void modelLoaded(const inferoscope::gui::ModelInfo& model, std::shared_ptr<inferoscope::gui::FrameMailbox> mailbox);
   void loadFailed(const QString& message);
   void optionsInForce(const inferoscope::core::EngineOptions& options);
   void optionsRefused(const QString& reason);
@@ -59,6 +72,7 @@ class EngineWorker : public QObject {
  private:
   core::Lane* lane();  // null before a model is loaded
   void setState(RunState state);
+  bool tryLoad(const std::string& source, std::stop_token cancel);
   void showLoaded(const core::Model& model);
   void ensureLimits();
   void postStep();
@@ -66,15 +80,15 @@ class EngineWorker : public QObject {
   void stepNow();
   void publish(bool always);
 
-  std::shared_ptr<FrameMailbox> m_mailbox;
+  std::shared_ptr<FrameMailbox> m_mailbox;  // of the loaded model
   std::stop_token m_stop;
   std::shared_ptr<core::Backend> m_backend;
   std::unique_ptr<core::Experiment> m_experiment;
-  core::EngineOptions m_options;              // the ones to make the next engine with
+  core::EngineOptions m_options;  // the ones to make the next engine with
   std::optional<core::Scenario> m_scenario;
   std::map<int, core::MachineLimits> m_limits;  // by number of threads
   RunState m_state = RunState::kNoModel;
-  QTimer m_step_timer;                        // single shot: the next step
+  QTimer m_step_timer;  // single shot: the next step
   int m_step_delay_ms = 0;
   std::atomic<std::shared_ptr<const core::StepProgress>> m_progress;
 };

@@ -17,17 +17,17 @@ namespace inferoscope::gui {
 
 // What a poll of the mailbox gave: immutable, shared by all views.
 struct Frame {
-  std::shared_ptr<const core::Snapshot> snapshot;               // never null once a model is loaded
-  std::vector<std::shared_ptr<const core::StepRecord>> steps;   // new since the last frame, oldest first
-  std::vector<core::TextDelta> texts;                           // new text, lossless
-  std::uint64_t dropped_steps = 0;                              // records lost to a full ring, in all
+  std::shared_ptr<const core::Snapshot> snapshot;              // never null once a model is loaded
+  std::vector<std::shared_ptr<const core::StepRecord>> steps;  // new since the last frame, oldest first
+  std::vector<core::TextDelta> texts;                          // new text, lossless
+  std::uint64_t dropped_steps = 0;                             // records lost to a full ring, in all
 };
 
 // What the GUI knows of the loaded model: a value.
 struct ModelInfo {
   core::ModelConfig config;
   std::string source;
-  std::string tokenizer;                            // "gpt2, smollm"
+  std::string tokenizer;  // "gpt2, smollm"
   std::string chat_family;
   std::vector<std::string> notices;
   std::map<std::string, std::int64_t> format_bytes;

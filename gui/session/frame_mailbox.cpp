@@ -36,7 +36,8 @@ bool FrameMailbox::wantsSnapshot() const {
 
 std::optional<Frame> FrameMailbox::take() {
   const std::lock_guard lock(m_mutex);
-  if (!m_fresh_snapshot && m_steps.empty() && m_texts.empty()) return std::nullopt;
+  const bool anything_new = m_fresh_snapshot || !m_steps.empty() || !m_texts.empty();
+  if (!m_snapshot || !anything_new) return std::nullopt;
   m_fresh_snapshot = false;
   Frame frame;
   frame.snapshot = m_snapshot;
@@ -45,15 +46,6 @@ std::optional<Frame> FrameMailbox::take() {
   frame.dropped_steps = m_dropped_steps;
   m_steps.clear();
   return frame;
-}
-
-void FrameMailbox::clear() {
-  const std::lock_guard lock(m_mutex);
-  m_steps.clear();
-  m_texts.clear();
-  m_snapshot.reset();
-  m_fresh_snapshot = false;
-  m_dropped_steps = 0;
 }
 
 }  // namespace inferoscope::gui

@@ -15,6 +15,7 @@ namespace inferoscope::gui {
 
 // Frames on their way from the engine's thread to the GUI's, which polls: a fast engine can't flood a slow GUI.
 // Step records go through a bounded ring and may be dropped, counted; the latest snapshot wins; text is never dropped.
+// Each loaded model has a mailbox of its own, so that nothing of the old one follows the new one.
 // No Qt in here, so that it can be tested under a thread sanitizer.
 class FrameMailbox {
  public:
@@ -26,10 +27,8 @@ class FrameMailbox {
   void putSnapshot(std::shared_ptr<const core::Snapshot> snapshot);
   bool wantsSnapshot() const;  // the last one was taken: building a new one is worth it
 
-  // GUI's thread. None: nothing new. The snapshot may be one that an earlier frame had, or null before the first.
+  // GUI's thread. None: nothing new, or no snapshot yet. The snapshot may be one that an earlier frame had.
   std::optional<Frame> take();
-
-  void clear();  // a new model: nothing of the old one may follow
 
  private:
   mutable std::mutex m_mutex;

@@ -14,8 +14,8 @@ class Selection : public QObject {
  public:
   using QObject::QObject;
 
-  core::SeqId request() const { return m_request; }    // clicked; stays
-  core::SeqId hovered() const { return m_hovered; }    // under the mouse, in any view
+  core::SeqId request() const { return m_request; }                                // clicked; stays
+  core::SeqId hovered() const { return m_hovered; }                                // under the mouse, in any view
   core::SeqId shown() const { return m_hovered.valid() ? m_hovered : m_request; }  // what to highlight
 
   void setRequest(core::SeqId request);

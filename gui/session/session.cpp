@@ -9,13 +9,11 @@ namespace inferoscope::gui {
 namespace {
 
 constexpr int kPollMilliseconds = 33;
+constexpr int kBusyPollMilliseconds = 66;  // while the engine computes on all cores, a picture costs it tokens
 
 }  // namespace
 
-Session::Session(QObject* parent)
-    : QObject(parent),
-      m_mailbox(std::make_shared<FrameMailbox>()),
-      m_worker(new EngineWorker(m_mailbox, m_stop.get_token())) {
+Session::Session(QObject* parent) : QObject(parent), m_worker(new EngineWorker(m_stop.get_token())) {
   m_thread.setObjectName(QStringLiteral("engine"));
   m_worker->moveToThread(&m_thread);
   connect(&m_thread, &QThread::finished, m_worker, &QObject::deleteLater);
@@ -36,15 +34,19 @@ Session::~Session() {
 void Session::connectWorker() {
   connect(m_worker, &EngineWorker::runStateChanged, this, [this](RunState state) {
     m_state = state;
+    pace();
     emit runStateChanged(state);
   });
-  connect(m_worker, &EngineWorker::modelLoaded, this, [this](const ModelInfo& model) {
-    m_model = model;
-    m_snapshot.reset();
-    emit modelLoaded(model);
-  });
+  connect(m_worker, &EngineWorker::modelLoaded, this,
+          [this](const ModelInfo& model, const std::shared_ptr<FrameMailbox>& mailbox) {
+            m_mailbox = mailbox;
+            m_model = model;
+            m_snapshot.reset();
+            emit modelLoaded(model);
+          });
   connect(m_worker, &EngineWorker::optionsInForce, this, [this](const core::EngineOptions& options) {
     m_options = options;
+    pace();
     emit optionsInForce(options);
   });
   connect(m_worker, &EngineWorker::limitsMeasured, this, [this](const core::MachineLimits& limits) {
@@ -64,10 +66,12 @@ template <class... Params, class... Values>
 void Session::call(void (EngineWorker::*method)(Params...), Values... values) {
   EngineWorker* worker = m_worker;
   QMetaObject::invokeMethod(
-      worker, [worker, method, ... held = std::move(values)] { (worker->*method)(held...); }, Qt::QueuedConnection);
+      worker, [worker, method, ... held = std::move(values)] { worker->perform([&] { (worker->*method)(held...); }); },
+      Qt::QueuedConnection);
 }
 
 void Session::load(const QString& source) {
+  m_load_stop.request_stop();  // of an earlier load, should it still run
   m_load_stop = std::stop_source();
   call(&EngineWorker::load, source.toStdString(), m_load_stop.get_token());
 }
@@ -91,6 +95,8 @@ void Session::stepOnce() {
   call(&EngineWorker::stepOnce);
 }
 void Session::setStepDelay(int milliseconds) {
+  m_step_delay_ms = milliseconds;
+  pace();
   call(&EngineWorker::setStepDelay, milliseconds);
 }
 void Session::reset() {
@@ -111,9 +117,17 @@ double Session::stepProgress() const {
   return m_worker->stepProgress();
 }
 
+// Frames are seldom while the engine needs every core.
+void Session::pace() {
+  const int num_cores = QThread::idealThreadCount();
+  const bool all_cores = m_options.threads == 0 || m_options.threads >= num_cores;
+  const bool busy = m_state == RunState::kRunning && m_step_delay_ms == 0 && all_cores;
+  m_timer.setInterval(busy ? kBusyPollMilliseconds : kPollMilliseconds);
+}
+
 void Session::poll() {
-  std::optional<Frame> frame = m_mailbox->take();
-  if (!frame || !frame->snapshot) return;
+  const std::optional<Frame> frame = m_mailbox ? m_mailbox->take() : std::nullopt;
+  if (!frame) return;
   m_snapshot = frame->snapshot;
   emit frameReady(*frame);
 }

@@ -40,13 +40,13 @@ class Session : public QObject {
   void reset();                         // cancels all requests, restarts the workload and the clock's counts
   void submitPrompt(const QString& text, const core::Request& rest);  // chat turn; rest: sampling, length, label
   void cancelRequest(core::SeqId seq);
-  void probe();                         // measures the ceilings again
+  void probe();  // measures the ceilings again
 
   // What is known now.
   RunState runState() const { return m_state; }
   const core::EngineOptions& options() const { return m_options; }  // in force
   const std::optional<ModelInfo>& model() const { return m_model; }
-  const core::MachineLimits& limits() const { return m_limits; }    // not measured until the probe is done
+  const core::MachineLimits& limits() const { return m_limits; }  // not measured until the probe is done
   const std::shared_ptr<const core::Snapshot>& snapshot() const { return m_snapshot; }
   // Share of the step in progress that is done, 0..1.
   double stepProgress() const;
@@ -57,26 +57,29 @@ class Session : public QObject {
   void modelLoaded(const ModelInfo& model);
   void loadFailed(const QString& message);
   void optionsInForce(const core::EngineOptions& options);
-  void optionsRefused(const QString& reason);     // the ones in force stay
+  void optionsRefused(const QString& reason);  // the ones in force stay
   void limitsMeasured(const core::MachineLimits& limits);
-  void requestSubmitted(core::SeqId seq);         // the prompt box's
+  void requestSubmitted(core::SeqId seq);  // the prompt box's
   void requestRefused(const QString& label, const QString& reason);
-  void engineFailed(const QString& message);      // a device fault; requests have ended with an error
-  void frameReady(const Frame& frame);            // about 30 times a second at most
+  void engineFailed(const QString& message);  // a device fault; requests have ended with an error
+  void frameReady(const Frame& frame);        // about 30 times a second at most
 
  private:
   void connectWorker();
+  void pace();
   void poll();
   template <class... Params, class... Values>
   void call(void (EngineWorker::*method)(Params...), Values... values);
 
-  std::stop_source m_load_stop;
-  std::stop_source m_stop;  // before the worker, which is made with its token
-  std::shared_ptr<FrameMailbox> m_mailbox;
+  // Before the worker, which is made with a token of it.
+  std::stop_source m_stop;
+  std::stop_source m_load_stop;             // of the latest load
+  std::shared_ptr<FrameMailbox> m_mailbox;  // of the loaded model; null before
   QThread m_thread;
   EngineWorker* m_worker = nullptr;  // lives on m_thread
   QTimer m_timer;
   RunState m_state = RunState::kNoModel;
+  int m_step_delay_ms = 0;
   core::EngineOptions m_options;
   std::optional<ModelInfo> m_model;
   core::MachineLimits m_limits;
