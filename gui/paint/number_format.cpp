@@ -64,6 +64,10 @@ QString flopRateText(double flop_per_s) {
   return scaledText(flop_per_s / 1e6, 1000, std::array{"MFLOP/s", "GFLOP/s", "TFLOP/s"});
 }
 
+QString opRateText(double op_per_s) {
+  return scaledText(op_per_s / 1e6, 1000, std::array{"MOP/s", "GOP/s", "TOP/s"});
+}
+
 QString tokenRateText(double tokens_per_s) {
   return significantText(tokens_per_s) + QStringLiteral(" tok/s");
 }

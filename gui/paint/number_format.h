@@ -20,6 +20,7 @@ QString shareText(double share);                                      // 0.061 -
 QString bytesText(std::int64_t bytes);                                // "504 MiB": memory
 QString byteRateText(double bytes_per_s);                             // "34.0 GB/s": powers of ten
 QString flopRateText(double flop_per_s);                              // "194 GFLOP/s"
+QString opRateText(double op_per_s);                                  // "400 GOP/s"
 QString tokenRateText(double tokens_per_s);                           // "1,230 tok/s"
 QString durationText(std::int64_t ns);                                // "12.3 ms"
 QString millisecondsText(const std::optional<double>& milliseconds);  // "12.3 ms", dash if none

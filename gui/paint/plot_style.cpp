@@ -2,8 +2,7 @@
 #include "gui/paint/plot_style.h"
 
 #include "gui/paint/marks.h"
-
-#include <qcustomplot.h>
+#include "gui/paint/number_format.h"
 
 namespace inferoscope::gui {
 
@@ -13,16 +12,20 @@ void styleAxis(QCPAxis& axis, const Theme& theme, const QFont& font) {
   const QPen pen(theme.line);
   axis.setBasePen(pen);
   axis.setTickPen(pen);
-  axis.setSubTickPen(pen);
+  axis.setSubTicks(false);
   axis.setTickLabelColor(theme.dim);
   axis.setLabelColor(theme.dim);
   axis.setTickLabelFont(smallFont(font));
   axis.setLabelFont(smallFont(font));
-  axis.grid()->setPen(QPen(theme.line, 0, Qt::DotLine));
+  axis.grid()->setPen(QPen(theme.well, 0));
   axis.grid()->setZeroLinePen(Qt::NoPen);
 }
 
 }  // namespace
+
+QString UnitTicker::getTickLabel(double tick, const QLocale&, QChar, int) {
+  return displayLocale().toString(tick, 'g', 6) + m_unit;
+}
 
 void stylePlot(QCustomPlot& plot, const Theme& theme, const QFont& font) {
   plot.setBackground(theme.surface);

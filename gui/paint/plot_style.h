@@ -4,13 +4,26 @@
 #include "gui/paint/theme.h"
 
 #include <QFont>
+#include <QString>
 
-class QCustomPlot;
+#include <qcustomplot.h>
 
 namespace inferoscope::gui {
 
+// Ticks with a unit, written as people of the program's language write numbers: "1,000", "50%".
+class UnitTicker : public QCPAxisTicker {
+ public:
+  UnitTicker(const QString& unit, int num_ticks) : m_unit(unit) { setTickCount(num_ticks); }  // about so many
+
+ protected:
+  QString getTickLabel(double tick, const QLocale& locale, QChar format, int precision) override;
+
+ private:
+  QString m_unit;
+};
+
 // QCustomPlot ignores palettes: gives all axis rects, axes and titles of a plot the theme's colours and `font`.
-// Call again on a change of palette or font. Graphs keep the colours their view gave them.
+// Call again on a change of palette or font; then give graphs and titles colours of their own.
 void stylePlot(QCustomPlot& plot, const Theme& theme, const QFont& font);
 
 }  // namespace inferoscope::gui

@@ -70,23 +70,27 @@ Theme themeOf(const QPalette& palette) {
   theme.bandwidth = mark(kOwnerHues[2], theme.surface);
   theme.compute = mark(kOwnerHues[5], theme.surface);
   theme.cache = mark(kOwnerHues[3], theme.surface);
+  std::ranges::transform(kOwnerHues, theme.owners.begin(), [&](QRgb hue) { return mark(hue, theme.surface); });
   return theme;
 }
 
 QColor ownerColor(core::SeqId owner, const Theme& theme) {
   if (!owner.valid()) return theme.quiet;
-  const auto index = static_cast<std::size_t>(owner.value);
-  const QColor hue = mark(kOwnerHues[index % kOwnerHues.size()], theme.surface);
+  const QColor hue = theme.owners[static_cast<std::size_t>(owner.value) % theme.owners.size()];
   // Where a pattern has no room, a shade keeps repeats apart.
   switch (ownerPattern(owner)) {
     case Pattern::kSolid:
       return hue;
     case Pattern::kStripes:
-      return mix(hue, theme.text, 0.28);
+      return mix(hue, Qt::white, 0.28);
     case Pattern::kDots:
-      return mix(hue, theme.surface, 0.30);
+      return mix(hue, Qt::black, 0.24);
   }
   return hue;
+}
+
+QColor patternColor(core::SeqId owner, const Theme& theme) {
+  return mix(ownerColor(owner, theme), ownerPattern(owner) == Pattern::kStripes ? Qt::black : Qt::white, 0.34);
 }
 
 Pattern ownerPattern(core::SeqId owner) {

@@ -6,6 +6,9 @@
 #include <QColor>
 #include <QPalette>
 
+#include <array>
+#include <cstdint>
+
 namespace inferoscope::gui {
 
 // Contrast of two opaque colours, 1..21, as WCAG 2 defines it. Text needs 4.5.
@@ -29,6 +32,7 @@ struct Theme {
   QColor bandwidth;
   QColor compute;
   QColor cache;
+  std::array<QColor, 7> owners;  // of requests, by ownerColor()
 };
 
 Theme themeOf(const QPalette& palette);
@@ -37,6 +41,7 @@ Theme themeOf(const QPalette& palette);
 // hues repeat.
 enum class Pattern : std::uint8_t { kSolid, kStripes, kDots };
 QColor ownerColor(core::SeqId owner, const Theme& theme);
+QColor patternColor(core::SeqId owner, const Theme& theme);  // of the pattern's drawing
 Pattern ownerPattern(core::SeqId owner);
 bool inPattern(Pattern pattern, int x, int y);  // is this pixel part of the pattern's drawing
 

@@ -10,12 +10,13 @@ namespace inferoscope::gui {
 namespace {
 
 constexpr int kMaxQueueLanes = 32;
-constexpr int kLaneHeight = 18;  // where there is room
-constexpr int kLeastLaneHeight = 2;
+constexpr int kBatchLane = 20;  // where there is room
+constexpr int kQueueLane = 10;
+constexpr int kLeastLane = 2;
 constexpr int kGutter = 76;
 constexpr int kNarrow = 360;  // under this width no gutter
-constexpr int kRanHeight = 22;
-constexpr int kWaitingHeight = 14;
+constexpr int kRanHeight = 18;
+constexpr int kWaitingHeight = 12;
 
 bool contains(const std::vector<core::SeqId>& ids, core::SeqId id) {
   return std::ranges::find(ids, id) != ids.end();
@@ -38,6 +39,19 @@ std::size_t placeOf(std::vector<core::SeqId>& places, core::SeqId id) {
   return static_cast<std::size_t>(place - places.begin());
 }
 
+// Lanes for `room` pixels of height. The batch comes first but leaves the queue a quarter; what doesn't fit even at the
+// least height is cut off.
+void shareRoom(LanesLayout& layout, int room) {
+  const int batch_room = layout.queue_lanes > 0 ? room * 3 / 4 : room;
+  if (layout.batch_lanes > 0) {
+    layout.batch_lane = std::clamp(batch_room / layout.batch_lanes, kLeastLane, kBatchLane);
+    layout.batch_lanes = std::min(layout.batch_lanes, batch_room / layout.batch_lane);
+  }
+  const int rest = room - layout.batch_lanes * layout.batch_lane;
+  layout.queue_lane = std::min(kQueueLane, std::max(kLeastLane, layout.batch_lane));
+  layout.queue_lanes = std::min(layout.queue_lanes, rest / layout.queue_lane);
+}
+
 }  // namespace
 
 LaneHistory::LaneHistory(std::size_t max_columns) : m_max_columns(max_columns) {}
@@ -45,7 +59,6 @@ LaneHistory::LaneHistory(std::size_t max_columns) : m_max_columns(max_columns) {
 void LaneHistory::clear() {
   m_columns.clear();
   m_batch.clear();
-  m_queue.clear();
   m_set_back.clear();
 }
 
@@ -100,18 +113,11 @@ std::vector<LaneCell> LaneHistory::queueCells(const core::StepRecord& step) {
   for (const core::SeqId seq : step.preempted) {
     if (!contains(m_set_back, seq)) m_set_back.push_back(seq);
   }
-  for (core::SeqId& seq : m_queue) {
-    const bool waits = std::ranges::find(step.waiting, seq, &core::WaitEntry::seq) != step.waiting.end();
-    if (!waits) seq = {};
-  }
   std::vector<LaneCell> cells;
   for (const core::WaitEntry& wait : step.waiting) {
-    const bool full = !contains(m_queue, core::SeqId{}) && m_queue.size() >= kMaxQueueLanes;
-    if (full && !contains(m_queue, wait.seq)) continue;
-    const std::size_t place = placeOf(m_queue, wait.seq);
-    if (cells.size() <= place) cells.resize(place + 1);
-    const bool set_back = contains(m_set_back, wait.seq);
-    cells[place] = {.seq = wait.seq, .kind = set_back ? LaneKind::kSetBack : LaneKind::kWaiting, .reason = wait.reason};
+    if (cells.size() == kMaxQueueLanes) break;
+    const LaneKind kind = contains(m_set_back, wait.seq) ? LaneKind::kSetBack : LaneKind::kWaiting;
+    cells.push_back({.seq = wait.seq, .kind = kind, .reason = wait.reason});
   }
   return cells;
 }
@@ -143,11 +149,11 @@ int LanesLayout::columnX(std::size_t column) const {
 }
 
 QRect LanesLayout::batchLane(int lane) const {
-  return QRect(batch.left(), batch.top() + lane * lane_height, batch.width(), lane_height);
+  return QRect(batch.left(), batch.top() + lane * batch_lane, batch.width(), batch_lane);
 }
 
 QRect LanesLayout::queueLane(int lane) const {
-  return QRect(queue.left(), queue.top() + lane * lane_height, queue.width(), lane_height);
+  return QRect(queue.left(), queue.top() + lane * queue_lane, queue.width(), queue_lane);
 }
 
 LanesLayout layoutLanes(const QSize& size, int line_height, const std::deque<LaneColumn>& columns, int column_width) {
@@ -180,16 +186,9 @@ LanesLayout layoutLanes(const QSize& size, int line_height, const std::deque<Lan
     layout.batch_lanes = std::max({layout.batch_lanes, column.num_places, static_cast<int>(column.batch.size())});
     layout.queue_lanes = std::max(layout.queue_lanes, static_cast<int>(column.queue.size()));
   }
-  const int room = std::max(0, layout.axis.top() - kSpacing - top);
-  const int lanes = layout.batch_lanes + layout.queue_lanes;
-  layout.lane_height = lanes > 0 ? std::clamp(room / lanes, kLeastLaneHeight, kLaneHeight) : 0;
-  // What doesn't fit even at the least height is cut off: first of the queue, then of the batch.
-  if (layout.lane_height > 0) {
-    layout.batch_lanes = std::min(layout.batch_lanes, room / layout.lane_height);
-    layout.queue_lanes = std::min(layout.queue_lanes, room / layout.lane_height - layout.batch_lanes);
-  }
-  layout.batch = row(layout.batch_lanes * layout.lane_height, kSpacing);
-  layout.queue = row(layout.queue_lanes * layout.lane_height, 0);
+  shareRoom(layout, std::max(0, layout.axis.top() - 2 * kSpacing - top));
+  layout.batch = row(layout.batch_lanes * layout.batch_lane, kSpacing);
+  layout.queue = row(layout.queue_lanes * layout.queue_lane, 0);
   return layout;
 }
 
@@ -201,13 +200,13 @@ std::optional<LaneHit> hitLane(const LanesLayout& layout, const std::deque<LaneC
   if (back >= columns.size()) return std::nullopt;
   LaneHit hit{.column = columns.size() - 1 - back};
   const LaneColumn& column = columns[hit.column];
-  const auto cellOf = [&](const QRect& lanes, const std::vector<LaneCell>& cells) -> const LaneCell* {
-    if (!lanes.contains(point) || layout.lane_height <= 0) return nullptr;
-    const auto lane = static_cast<std::size_t>((point.y() - lanes.top()) / layout.lane_height);
+  const auto cellOf = [&](const QRect& lanes, int height, const std::vector<LaneCell>& cells) -> const LaneCell* {
+    if (!lanes.contains(point) || height <= 0) return nullptr;
+    const auto lane = static_cast<std::size_t>((point.y() - lanes.top()) / height);
     return lane < cells.size() ? &cells[lane] : nullptr;
   };
-  hit.cell = cellOf(layout.batch, column.batch);
-  if (hit.cell == nullptr) hit.cell = cellOf(layout.queue, column.queue);
+  hit.cell = cellOf(layout.batch, layout.batch_lane, column.batch);
+  if (hit.cell == nullptr) hit.cell = cellOf(layout.queue, layout.queue_lane, column.queue);
   return hit;
 }
 

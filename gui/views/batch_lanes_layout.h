@@ -42,11 +42,11 @@ struct LaneColumn {
   int num_places = 0;  // most sequences in a batch
   int num_waiting = 0;
   std::vector<LaneCell> batch;  // by place
-  std::vector<LaneCell> queue;  // by place; a long queue's rest is only counted
+  std::vector<LaneCell> queue;  // in queue order; a long queue's rest is only counted
 };
 
-// Gives each request a place in the batch while it runs, and one in the queue while it waits: the lowest free one, kept
-// until it leaves. The engine has no such places; they are how a person can follow a request through the steps.
+// Gives each request a place in the batch while it runs: the lowest free one, kept until it leaves. The engine has no
+// such places; they are how a person can follow a request through the steps. Those that wait stand in queue order.
 class LaneHistory {
  public:
   explicit LaneHistory(std::size_t max_columns = 2048);
@@ -57,8 +57,6 @@ class LaneHistory {
   const std::deque<LaneColumn>& columns() const { return m_columns; }
 
  private:
-  using Places = std::vector<core::SeqId>;  // who is where
-
   void addStep(const core::StepRecord& step, int max_sequences);
   std::vector<LaneCell> batchCells(const core::StepRecord& step);
   std::vector<LaneCell> queueCells(const core::StepRecord& step);
@@ -66,8 +64,7 @@ class LaneHistory {
 
   std::size_t m_max_columns;
   std::deque<LaneColumn> m_columns;
-  Places m_batch;
-  Places m_queue;
+  std::vector<core::SeqId> m_batch;     // who is in which place
   std::vector<core::SeqId> m_set_back;  // preempted and not admitted again yet
 };
 
@@ -87,8 +84,9 @@ struct LanesLayout {
   QRect queue;    // lanes
   QRect axis;     // step numbers
   QRect legend;
-  int gutter = 0;  // left of the lanes: names
-  int lane_height = 0;
+  int gutter = 0;      // left of the lanes: names
+  int batch_lane = 0;  // height of a lane
+  int queue_lane = 0;
   int batch_lanes = 0;
   int queue_lanes = 0;
   int column_width = 0;

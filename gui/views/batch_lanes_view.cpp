@@ -40,6 +40,11 @@ bool isSeen(const LanesLayout& layout, const std::deque<LaneColumn>& columns, co
   return false;
 }
 
+// Between lanes of some height.
+int gapOf(int lane_height) {
+  return lane_height >= 6 ? 1 : 0;
+}
+
 }  // namespace
 
 BatchLanesView::BatchLanesView(Selection& selection, QWidget* parent) : View(selection, parent) {
@@ -115,8 +120,8 @@ void BatchLanesView::paintStrips(QPainter& painter, const LanesLayout& layout, c
   };
   for (std::size_t i = layout.first_column; i < columns.size(); ++i) {
     bar(layout.ran, i, 1, theme.well);
-    bar(layout.ran, i, share(columns[i].num_ran, columns[i].num_places), theme.decode);
-    bar(layout.waiting, i, share(columns[i].num_waiting, most_waiting), theme.cache);
+    bar(layout.ran, i, share(columns[i].num_ran, columns[i].num_places), theme.quiet);
+    bar(layout.waiting, i, share(columns[i].num_waiting, most_waiting), theme.quiet);
   }
   painter.setPen(theme.line);
   painter.drawLine(layout.waiting.bottomLeft() + QPoint(0, 1), layout.waiting.bottomRight() + QPoint(0, 1));
@@ -127,27 +132,25 @@ void BatchLanesView::paintLanes(QPainter& painter, const LanesLayout& layout, co
   const core::SeqId shown = m_selection.shown();
   const bool fade = isSeen(layout, columns, shown);
   const int left = layout.columnX(layout.first_column);
-  const int gap = layout.lane_height >= 6 ? 1 : 0;
   for (int lane = 0; lane < layout.batch_lanes; ++lane) {
     const QRect place = layout.batchLane(lane);
-    painter.fillRect(left, place.top(), place.right() + 1 - left, place.height() - gap, theme.well);
+    painter.fillRect(left, place.top(), place.right() + 1 - left, place.height() - gapOf(layout.batch_lane),
+                     theme.well);
   }
-  QFont digits = painter.font();
-  digits.setPixelSize(std::clamp(layout.lane_height - 5, 8, 11));
   painter.save();
+  QFont digits = painter.font();
+  digits.setPixelSize(std::clamp(layout.batch_lane - 6, 8, 11));
   painter.setFont(digits);
-  const auto paintCells = [&](const std::vector<LaneCell>& cells, int num_lanes, std::size_t column, bool in_queue) {
-    const auto count = std::min(cells.size(), static_cast<std::size_t>(num_lanes));
-    for (std::size_t i = 0; i < count; ++i) {
-      if (cells[i].kind == LaneKind::kIdle) continue;
-      const QRect lane = in_queue ? layout.queueLane(static_cast<int>(i)) : layout.batchLane(static_cast<int>(i));
-      const QRect place(layout.columnX(column), lane.top(), layout.column_width, lane.height() - gap);
-      paintLaneCell(painter, place, cells[i], fade && cells[i].seq != shown, theme);
-    }
+  const auto paintCell = [&](const QRect& lane, std::size_t column, const LaneCell& cell) {
+    if (cell.kind == LaneKind::kIdle) return;
+    const QRect place(layout.columnX(column), lane.top(), layout.column_width, lane.height() - gapOf(lane.height()));
+    paintLaneCell(painter, place, cell, fade && cell.seq != shown, theme);
   };
   for (std::size_t i = layout.first_column; i < columns.size(); ++i) {
-    paintCells(columns[i].batch, layout.batch_lanes, i, false);
-    paintCells(columns[i].queue, layout.queue_lanes, i, true);
+    const int in_batch = std::min(layout.batch_lanes, static_cast<int>(columns[i].batch.size()));
+    const int in_queue = std::min(layout.queue_lanes, static_cast<int>(columns[i].queue.size()));
+    for (int k = 0; k < in_batch; ++k) paintCell(layout.batchLane(k), i, columns[i].batch[static_cast<std::size_t>(k)]);
+    for (int k = 0; k < in_queue; ++k) paintCell(layout.queueLane(k), i, columns[i].queue[static_cast<std::size_t>(k)]);
     if (columns[i].num_missed == 0) continue;
     painter.setPen(QPen(theme.dim, 1, Qt::DashLine));
     painter.drawLine(layout.columnX(i), layout.batch.top(), layout.columnX(i), layout.axis.top());
@@ -155,30 +158,25 @@ void BatchLanesView::paintLanes(QPainter& painter, const LanesLayout& layout, co
   painter.restore();
 }
 
-// Who is in each place now, left of the lanes.
+// What the strips are, and who is in each place of the batch now.
 void BatchLanesView::paintNames(QPainter& painter, const LanesLayout& layout, const Theme& theme) const {
   if (layout.gutter == 0) return;
   const QFontMetrics metrics = painter.fontMetrics();
   const int width = layout.gutter - kSpacing;
   const auto put = [&](const QRect& row, const QString& words, const QColor& color) {
-    const QRect area(kMargin, row.top(), width, row.height());
+    const QRect area(kMargin, row.center().y() - metrics.height() / 2, width, metrics.height());
     painter.setPen(color);
     painter.drawText(area, Qt::AlignLeft | Qt::AlignVCenter, metrics.elidedText(words, Qt::ElideRight, width));
   };
   put(layout.ran, tr("ran"), theme.dim);
   put(layout.waiting, tr("waiting"), theme.dim);
-  if (layout.lane_height < metrics.height() - 2) return;
-  const LaneColumn& last = m_history.columns().back();
-  const auto putName = [&](const QRect& row, const LaneCell& cell) {
-    if (cell.kind == LaneKind::kIdle) return;
-    const bool chosen = cell.seq == m_selection.shown();
-    put(row, requestName(m_snapshot.get(), cell.seq), chosen ? theme.text : theme.dim);
-  };
-  for (std::size_t i = 0; i < last.batch.size() && static_cast<int>(i) < layout.batch_lanes; ++i) {
-    putName(layout.batchLane(static_cast<int>(i)), last.batch[i]);
-  }
-  for (std::size_t i = 0; i < last.queue.size() && static_cast<int>(i) < layout.queue_lanes; ++i) {
-    putName(layout.queueLane(static_cast<int>(i)), last.queue[i]);
+  if (layout.queue_lanes > 0) put(layout.queueLane(0), tr("queue"), theme.dim);
+  if (layout.batch_lane < metrics.height() - 2) return;
+  const std::vector<LaneCell>& places = m_history.columns().back().batch;
+  for (int i = 0; i < std::min(layout.batch_lanes, static_cast<int>(places.size())); ++i) {
+    const core::SeqId seq = places[static_cast<std::size_t>(i)].seq;
+    if (!seq.valid()) continue;
+    put(layout.batchLane(i), requestName(m_snapshot.get(), seq), seq == m_selection.shown() ? theme.text : theme.dim);
   }
 }
 

@@ -46,7 +46,7 @@ class BatchLanesView : public View {
   void paintLegend(QPainter& painter, const LanesLayout& layout, const Theme& theme) const;
 
   bool m_has_model = false;
-  int m_column_width = 18;
+  int m_column_width = 10;
   LaneHistory m_history;
   std::shared_ptr<const core::Snapshot> m_snapshot;
 };

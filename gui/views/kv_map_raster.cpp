@@ -45,12 +45,12 @@ class Palette {
 
  private:
   Tones make(core::SeqId owner) const {
-    QColor color = ownerColor(owner, m_theme);
-    if (m_shown.valid() && owner != m_shown) color = mix(color, m_theme.surface, 0.62);
+    const double fading = m_shown.valid() && owner != m_shown ? 0.62 : 0;
+    const QColor color = mix(ownerColor(owner, m_theme), m_theme.surface, fading);
     Tones tones;
     tones.full = color.rgb();
     tones.empty = mix(color, m_theme.surface, 0.70).rgb();
-    tones.drawing = mix(color, m_theme.surface, 0.45).rgb();
+    tones.drawing = mix(patternColor(owner, m_theme), m_theme.surface, fading).rgb();
     tones.notch = mix(color, m_theme.text, 0.75).rgb();
     tones.pattern = ownerPattern(owner);
     return tones;

@@ -13,6 +13,7 @@
 #include <QToolTip>
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace inferoscope::gui {
 
@@ -100,23 +101,25 @@ void KvMapView::paintMap(QPainter& painter, const Theme& theme) const {
   paintOutlines(painter, places, theme);
 }
 
+// Ids, and ref counts where they say more than "used".
 void KvMapView::paintLabels(QPainter& painter, const KvMapGrid& places, const QImage& image) const {
   QFont small = font();
-  small.setPixelSize(std::clamp(places.cell * 3 / 8, 8, 13));
+  small.setPixelSize(std::clamp(places.cell * 3 / 8, 8, 12));
   painter.setFont(small);
+  std::unordered_map<QRgb, QColor> inks;  // by what they are written on
+  const auto label = [&](const QRect& cell, const QPoint& ground, int alignment, const QString& words) {
+    const QRgb under = image.pixel(ground - places.area.topLeft());
+    const auto [ink, fresh] = inks.try_emplace(under);
+    if (fresh) ink->second = readable(QColor(under), QColor(under));  // quiet: the cells are the picture
+    painter.setPen(ink->second);
+    painter.drawText(cell, alignment, words);
+  };
   for (int i = 0; i < places.num_blocks; ++i) {
-    const core::BlockInfo& block = m_snapshot->blocks[static_cast<std::size_t>(i)];
     const QRect cell = places.cellRect(i).adjusted(2, 1, -3, -2);
-    // Ink that can be read on what the cell shows under the text, not on a pattern's dots.
-    const auto ink = [&](int y) {
-      const QPoint at(cell.left() + 1, y);
-      return readable(image.pixelColor(at - places.area.topLeft()), image.pixelColor(at - places.area.topLeft()), 4.5);
-    };
-    painter.setPen(ink(cell.top() + 1));
-    painter.drawText(cell, Qt::AlignLeft | Qt::AlignTop, QString::number(i));
-    if (block.ref_count == 0) continue;
-    painter.setPen(ink(cell.bottom() - 1));
-    painter.drawText(cell, Qt::AlignRight | Qt::AlignBottom, QStringLiteral("×%1").arg(block.ref_count));
+    label(cell, cell.topLeft(), Qt::AlignLeft | Qt::AlignTop, QString::number(i));
+    const int ref_count = m_snapshot->blocks[static_cast<std::size_t>(i)].ref_count;
+    if (ref_count < 2) continue;
+    label(cell, cell.bottomLeft(), Qt::AlignRight | Qt::AlignBottom, QStringLiteral("×%1").arg(ref_count));
   }
 }
 

@@ -16,12 +16,12 @@ class LaneMarks {
 
 constexpr int kGapFrom = 6;  // columns this wide are set apart
 
-void paintPrefill(QPainter& painter, const QRect& place, const LaneCell& cell, const QColor& color) {
+void paintPrefill(QPainter& painter, const QRect& place, const LaneCell& cell, const QColor& color,
+                  const QColor& drawing) {
   painter.fillRect(place, color);
   if (ownerPattern(cell.seq) != Pattern::kSolid) {
-    const QColor ink = readable(color, color, 1.6);
     const auto style = ownerPattern(cell.seq) == Pattern::kStripes ? Qt::BDiagPattern : Qt::Dense6Pattern;
-    painter.fillRect(place, QBrush(ink, style));
+    painter.fillRect(place, QBrush(drawing, style));
   }
   const QString tokens = QString::number(cell.num_tokens);
   const QFontMetrics metrics = painter.fontMetrics();
@@ -60,14 +60,15 @@ void paintFrame(QPainter& painter, const QRect& place, const QColor& color) {
 }  // namespace
 
 void paintLaneCell(QPainter& painter, const QRect& place, const LaneCell& cell, bool faded, const Theme& theme) {
-  QColor color = ownerColor(cell.seq, theme);
-  if (faded) color = mix(color, theme.surface, 0.62);
+  const double fading = faded ? 0.62 : 0;
+  const QColor color = mix(ownerColor(cell.seq, theme), theme.surface, fading);
+  const QColor drawing = mix(patternColor(cell.seq, theme), theme.surface, fading);
   const QRect inner = place.width() >= kGapFrom ? place.adjusted(0, 0, -1, 0) : place;
   switch (cell.kind) {
     case LaneKind::kIdle:
       break;
     case LaneKind::kPrefill:
-      paintPrefill(painter, inner, cell, color);
+      paintPrefill(painter, inner, cell, color, drawing);
       break;
     case LaneKind::kDecode:
       paintDecode(painter, inner, cell, color);
@@ -79,10 +80,10 @@ void paintLaneCell(QPainter& painter, const QRect& place, const LaneCell& cell, 
       paintCross(painter, inner, color);
       break;
     case LaneKind::kWaiting:
-      paintFrame(painter, inner, color);
+      paintFrame(painter, place, color);
       break;
     case LaneKind::kSetBack:
-      paintFrame(painter, inner, color);
+      paintFrame(painter, place, color);
       paintCross(painter, inner, color);
       break;
   }

@@ -91,13 +91,18 @@ QString textOf(const core::RequestInfo& request, int column) {
   }
 }
 
+// A count of none says little: it is shown, with less weight.
+bool isNought(const QVariant& value) {
+  return value.typeId() == QMetaType::Int && value.toInt() == 0;
+}
+
 bool isText(int column) {
   return column == RequestsModel::kRequest || column == RequestsModel::kState || column == RequestsModel::kReason;
 }
 
 QImage swatch(core::SeqId owner, const Theme& theme) {
   const QColor color = ownerColor(owner, theme);
-  const QColor drawing = mix(color, theme.surface, 0.45);
+  const QColor drawing = patternColor(owner, theme);
   QImage image(kSwatch, kSwatch, QImage::Format_RGB32);
   for (int y = 0; y < kSwatch; ++y) {
     for (int x = 0; x < kSwatch; ++x) {
@@ -196,6 +201,8 @@ QVariant RequestsModel::data(const QModelIndex& index, int role) const {
     case Qt::ToolTipRole:
       return index.column() == kReason ? QVariant(reasonText(request))
                                        : headerData(index.column(), Qt::Horizontal, role);
+    case Qt::ForegroundRole:
+      return isNought(valueOf(request, index.column())) ? QVariant(m_theme.dim) : QVariant();
     case kValueRole:
       return valueOf(request, index.column());
     default:

@@ -22,7 +22,7 @@ namespace {
 constexpr int kPauseMs = 200;  // five updates a second are as many as eyes can read
 
 // In characters of the font. Measuring all cells instead would take 20 ms an update.
-constexpr std::array<int, RequestsModel::kNumColumns> kColumnChars = {14, 13, 8, 10, 8, 8, 8, 9, 10, 10, 30};
+constexpr std::array<int, RequestsModel::kNumColumns> kColumnChars = {13, 13, 8, 10, 8, 8, 7, 9, 9, 9, 12};
 
 }  // namespace
 
@@ -76,8 +76,11 @@ void RequestsView::connectTable() {
   m_table->addAction(copy);
   m_table->setContextMenuPolicy(Qt::ActionsContextMenu);
   connect(copy, &QAction::triggered, this, &RequestsView::copyRows);
-  connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
-          [this](const QModelIndex& current) { m_selection.setRequest(m_model->requestAt(current.row())); });
+  // Not the current row: a table takes its first one when it gets the focus.
+  connect(m_table->selectionModel(), &QItemSelectionModel::selectionChanged, this, [this] {
+    const QModelIndexList rows = m_table->selectionModel()->selectedRows();
+    if (rows.size() == 1) m_selection.setRequest(m_model->requestAt(rows.front().row()));
+  });
   connect(m_table, &QTableView::entered, this,
           [this](const QModelIndex& index) { m_selection.setHovered(m_model->requestAt(index.row())); });
   m_table->viewport()->installEventFilter(this);
@@ -123,7 +126,7 @@ void RequestsView::obeySelection() {
     if (!m_selection.request().valid()) m_table->clearSelection();
     return;
   }
-  if (m_table->currentIndex().row() == row && m_table->selectionModel()->isRowSelected(row)) return;
+  if (m_table->selectionModel()->isRowSelected(row)) return;
   const QSignalBlocker quiet(m_table->selectionModel());
   m_table->selectRow(row);
   m_table->scrollTo(m_model->index(row, 0));

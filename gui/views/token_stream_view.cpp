@@ -57,14 +57,9 @@ void TokenStreamView::buildPage() {
 }
 
 void TokenStreamView::applyTheme() {
-  const Theme theme = themeOf(palette());
-  const auto setInk = [](QWidget* widget, const QColor& ink) {
-    QPalette colors = widget->palette();
-    colors.setColor(QPalette::WindowText, ink);
-    widget->setPalette(colors);
-  };
-  setInk(m_header, theme.dim);
-  setInk(m_footer, theme.dim);
+  QPalette colors = m_footer->palette();
+  colors.setColor(m_footer->foregroundRole(), themeOf(palette()).dim);
+  m_footer->setPalette(colors);
   m_footer->setFont(smallFont(font()));
 }
 

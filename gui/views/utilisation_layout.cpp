@@ -17,6 +17,7 @@ WorkSum& operator+=(WorkSum& sum, const WorkSum& bin) {
   sum.decode_tokens += bin.decode_tokens;
   sum.bytes += bin.bytes;
   sum.flops += bin.flops;
+  sum.int8_ops += bin.int8_ops;
   sum.lost_ns += bin.lost_ns;
   if (bin.kv_share >= 0) sum.kv_share = bin.kv_share;
   return sum;
@@ -30,6 +31,7 @@ void addPoint(RateSeries& series, const WorkSum& sum, double start_s, double len
   series.decode_per_s.push_back(rate(sum.decode_tokens));
   series.bytes_per_s.push_back(rate(sum.bytes));
   series.flop_per_s.push_back(rate(sum.flops));
+  series.int8_per_s.push_back(rate(sum.int8_ops));
   series.kv_share.push_back(sum.kv_share >= 0 ? sum.kv_share : kUnknown);
   series.prefill_phase.push_back(sum.prefill_tokens > sum.decode_tokens ? 1 : 0);
 }
@@ -56,6 +58,7 @@ void WorkHistory::add(const core::StepRecord& step) {
     bin.decode_tokens += part * step.num_decode_tokens;
     bin.bytes += part * static_cast<double>(step.cost.bytes());
     bin.flops += part * static_cast<double>(step.cost.flops);
+    bin.int8_ops += part * static_cast<double>(step.cost.int8_ops);
   });
   if (step.num_blocks > 0) m_bins.back().kv_share = static_cast<double>(step.num_blocks_used) / step.num_blocks;
   m_end_ns = end_ns;
@@ -114,6 +117,19 @@ RateSeries ratesOf(const WorkHistory& history, double from_s, double to_s, int m
     addPoint(series, sum, static_cast<double>(start_ns) / 1e9, static_cast<double>(end_ns - start_ns) / 1e9);
   }
   return series;
+}
+
+double bandwidthShare(double bytes_per_s, const core::MachineLimits& limits) {
+  return limits.measured() ? bytes_per_s / limits.read_bytes_per_s : kUnknown;
+}
+
+// The time that the work of a second needs at the ceilings, in seconds: the integer part has a ceiling of its own.
+double computeShare(double flop_per_s, double int8_per_s, const core::MachineLimits& limits) {
+  if (!limits.measured() || std::isnan(flop_per_s)) return kUnknown;
+  kernels::OpCost second;
+  second.flops = static_cast<std::uint64_t>(flop_per_s);
+  second.int8_ops = std::min(second.flops, static_cast<std::uint64_t>(int8_per_s));
+  return core::roofOf(second, limits).compute_ns / 1e9;
 }
 
 }  // namespace inferoscope::gui

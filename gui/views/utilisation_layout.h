@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/observe/limits.h"
 #include "core/observe/records.h"
 
 #include <cstdint>
@@ -14,7 +15,8 @@ struct WorkSum {
   double prefill_tokens = 0;
   double decode_tokens = 0;
   double bytes = 0;
-  double flops = 0;
+  double flops = 0;      // all arithmetic
+  double int8_ops = 0;   // the part of it that has the integer ceiling
   double lost_ns = 0;    // no record is left of this much of it
   double kv_share = -1;  // blocks used at its end; negative: no step here
 };
@@ -54,9 +56,14 @@ struct RateSeries {
   std::vector<double> decode_per_s;
   std::vector<double> bytes_per_s;
   std::vector<double> flop_per_s;
+  std::vector<double> int8_per_s;
   std::vector<double> kv_share;
   std::vector<double> prefill_phase;  // 1: most tokens of the window were prefill, 0: not
 };
 RateSeries ratesOf(const WorkHistory& history, double from_s, double to_s, int max_points);
+
+// Shares of the probed ceilings; NaN where they are not measured.
+double bandwidthShare(double bytes_per_s, const core::MachineLimits& limits);
+double computeShare(double flop_per_s, double int8_per_s, const core::MachineLimits& limits);
 
 }  // namespace inferoscope::gui

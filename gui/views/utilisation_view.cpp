@@ -21,6 +21,8 @@ namespace {
 
 constexpr double kShortestSpanS = 5;
 constexpr double kLongestSpanS = 3600;
+constexpr int kValueTicks = 3;
+constexpr int kTimeTicks = 6;
 
 QVector<double> vector(const std::vector<double>& values, double scale = 1) {
   QVector<double> scaled(static_cast<qsizetype>(values.size()));
@@ -48,7 +50,10 @@ QColor translucent(QColor color, int alpha) {
 }  // namespace
 
 UtilisationView::UtilisationView(Selection& selection, QWidget* parent)
-    : View(selection, parent), m_plot(new QCustomPlot), m_stack(new EmptyStack(m_plot, noModelWords(), this)) {
+    : View(selection, parent),
+      m_plot(new QCustomPlot),
+      m_stack(new EmptyStack(m_plot, noModelWords(), this)),
+      m_margins(new QCPMarginGroup(m_plot)) {
   setAccessibleName(tr("Utilisation"));
   setAccessibleDescription(tr("Tokens per second, memory bandwidth, compute and KV blocks used over time"));
   auto* layout = new QVBoxLayout(this);
@@ -64,31 +69,49 @@ UtilisationView::UtilisationView(Selection& selection, QWidget* parent)
 void UtilisationView::buildStrips() {
   m_plot->plotLayout()->clear();
   m_plot->plotLayout()->setRowSpacing(0);
-  auto* margins = new QCPMarginGroup(m_plot);
-  for (int i = 0; i < kNumStrips; ++i) {
-    Strip& strip = m_strips[static_cast<std::size_t>(i)];
-    strip.title = new QCPTextElement(m_plot);
-    strip.title->setTextFlags(Qt::AlignLeft | Qt::AlignVCenter);
-    strip.title->setMargins(QMargins(kMargin, 2, kMargin, 0));
-    strip.rect = new QCPAxisRect(m_plot, false);
-    strip.rect->addAxes(QCPAxis::atLeft | QCPAxis::atBottom | QCPAxis::atRight);
-    strip.rect->setMarginGroup(QCP::msLeft | QCP::msRight, margins);
-    strip.rect->setMinimumMargins(QMargins(kMargin, 2, kMargin, 2));
-    m_plot->plotLayout()->addElement(2 * i, 0, strip.title);
-    m_plot->plotLayout()->addElement(2 * i + 1, 0, strip.rect);
-    QCPAxis* x = strip.rect->axis(QCPAxis::atBottom);
-    QCPAxis* y = strip.rect->axis(QCPAxis::atLeft);
-    QCPAxis* band = strip.rect->axis(QCPAxis::atRight);
-    x->setTickLabels(i + 1 == kNumStrips);
-    band->setVisible(false);
-    band->setRange(0, 1);
-    y->ticker()->setTickCount(3);
-    strip.phase = m_plot->addGraph(x, band);
-    strip.phase->setLineStyle(QCPGraph::lsStepCenter);
-    strip.main = m_plot->addGraph(x, y);
-    if (i == kTokens) strip.second = m_plot->addGraph(x, y);
-  }
-  m_strips[kCache].rect->axis(QCPAxis::atBottom)->setLabel(tr("lane time, s"));
+  for (const StripIndex index : {kTokens, kBandwidth, kCompute, kCache}) buildStrip(index);
+  m_prefill_title = new QCPTextElement(m_plot);
+  m_prefill_title->setTextFlags(Qt::AlignLeft | Qt::AlignVCenter);
+  auto* titles = static_cast<QCPLayoutGrid*>(m_plot->plotLayout()->element(0, 0));
+  titles->addElement(0, 1, m_prefill_title);
+  const Strip& tokens = strip(kTokens);
+  m_prefill = m_plot->addGraph(tokens.rect->axis(QCPAxis::atBottom), tokens.rect->axis(QCPAxis::atLeft));
+  m_phase_bands = {addPhaseBand(kBandwidth), addPhaseBand(kCompute)};
+  strip(kTokens).rect->axis(QCPAxis::atLeft)->setTicker(QSharedPointer<UnitTicker>::create(QString(), kValueTicks));
+  strip(kCache).rect->axis(QCPAxis::atLeft)->setTicker(QSharedPointer<UnitTicker>::create(tr("%"), kValueTicks));
+  strip(kCache).rect->axis(QCPAxis::atBottom)->setTicker(QSharedPointer<UnitTicker>::create(tr(" s"), kTimeTicks));
+}
+
+// A line of words above a plot.
+void UtilisationView::buildStrip(StripIndex index) {
+  Strip& made = strip(index);
+  made.title = new QCPTextElement(m_plot);
+  made.title->setTextFlags(Qt::AlignLeft | Qt::AlignVCenter);
+  auto* titles = new QCPLayoutGrid;
+  titles->setMargins(QMargins(kMargin, index == kTokens ? kMargin : kSpacing, kMargin, 0));
+  titles->addElement(0, 0, made.title);
+  made.rect = new QCPAxisRect(m_plot, false);
+  made.rect->addAxes(QCPAxis::atLeft | QCPAxis::atBottom | QCPAxis::atRight);
+  made.rect->setMarginGroup(QCP::msLeft | QCP::msRight, m_margins);
+  made.rect->setMinimumMargins(QMargins(kMargin, fontMetrics().height() / 2, 2 * kMargin, kSpacing));
+  m_plot->plotLayout()->addElement(2 * index, 0, titles);
+  m_plot->plotLayout()->addElement(2 * index + 1, 0, made.rect);
+  QCPAxis* x = made.rect->axis(QCPAxis::atBottom);
+  QCPAxis* y = made.rect->axis(QCPAxis::atLeft);
+  x->setTickLabels(index == kCache);
+  x->grid()->setVisible(false);
+  y->grid()->setVisible(true);
+  made.rect->axis(QCPAxis::atRight)->setVisible(false);
+  made.graph = m_plot->addGraph(x, y);
+}
+
+// A thin band along the lower edge, on an axis of its own.
+QCPGraph* UtilisationView::addPhaseBand(StripIndex index) {
+  QCPAxisRect* rect = strip(index).rect;
+  rect->axis(QCPAxis::atRight)->setRange(0, 20);
+  QCPGraph* band = m_plot->addGraph(rect->axis(QCPAxis::atBottom), rect->axis(QCPAxis::atRight));
+  band->setLineStyle(QCPGraph::lsStepCenter);
+  return band;
 }
 
 void UtilisationView::applyTheme() {
@@ -96,12 +119,16 @@ void UtilisationView::applyTheme() {
   stylePlot(*m_plot, theme, font());
   const std::array<QColor, kNumStrips> colors = {theme.decode, theme.bandwidth, theme.compute, theme.cache};
   for (std::size_t i = 0; i < m_strips.size(); ++i) {
-    m_strips[i].phase->setPen(Qt::NoPen);
-    m_strips[i].phase->setBrush(translucent(theme.prefill, theme.dark ? 34 : 40));
-    m_strips[i].main->setPen(QPen(colors[i], 1));
-    m_strips[i].main->setBrush(translucent(colors[i], 40));
+    m_strips[i].title->setTextColor(readable(colors[i], theme.surface));
+    m_strips[i].graph->setPen(QPen(colors[i], 1));
+    m_strips[i].graph->setBrush(translucent(colors[i], 40));
   }
-  m_strips[kTokens].second->setPen(QPen(theme.prefill, 1));
+  m_prefill_title->setTextColor(readable(theme.prefill, theme.surface));
+  m_prefill->setPen(QPen(theme.prefill, 1));
+  for (QCPGraph* band : m_phase_bands) {
+    band->setPen(Qt::NoPen);
+    band->setBrush(theme.prefill);
+  }
 }
 
 void UtilisationView::changeEvent(QEvent* event) {
@@ -109,7 +136,7 @@ void UtilisationView::changeEvent(QEvent* event) {
   const QEvent::Type type = event->type();
   if (type != QEvent::PaletteChange && type != QEvent::FontChange && type != QEvent::StyleChange) return;
   applyTheme();
-  m_plot->replot(QCustomPlot::rpQueuedReplot);
+  m_plot->replot();  // at once: half of it would be drawn in the old colours
 }
 
 void UtilisationView::showModel(const ModelInfo&) {
@@ -135,56 +162,83 @@ void UtilisationView::showEvent(QShowEvent* event) {
 void UtilisationView::refresh() {
   if (!isVisible() || m_history.empty()) return;
   m_stack->showContent();
-  const double to_s = std::max(m_span_s, static_cast<double>(m_history.endNs()) / 1e9);
-  const double from_s = to_s - m_span_s;
+  const double to_s = std::max(kShortestSpanS, static_cast<double>(m_history.endNs()) / 1e9);
+  const double from_s = std::max(0.0, to_s - m_span_s);
+  for (const Strip& each : m_strips) each.rect->axis(QCPAxis::atBottom)->setRange(from_s, to_s);
   const RateSeries rates = ratesOf(m_history, from_s, to_s, m_plot->width());
-  const double byte_scale = m_limits.measured() ? 100 / m_limits.read_bytes_per_s : 1e-9;
-  const double flop_scale = m_limits.measured() ? 100 / m_limits.fp32_flop_per_s : 1e-9;
-  const QVector<double> seconds = vector(rates.seconds);
-  m_strips[kTokens].main->setData(seconds, vector(rates.decode_per_s), true);
-  m_strips[kTokens].second->setData(seconds, vector(rates.prefill_per_s), true);
-  m_strips[kBandwidth].main->setData(seconds, vector(rates.bytes_per_s, byte_scale), true);
-  m_strips[kCompute].main->setData(seconds, vector(rates.flop_per_s, flop_scale), true);
-  m_strips[kCache].main->setData(seconds, vector(rates.kv_share, 100), true);
-  for (const Strip& strip : m_strips) strip.phase->setData(seconds, vector(rates.prefill_phase), true);
+  setData(rates);
   setTitles(rates);
-  setScales(rates, from_s, to_s);
+  setScales(rates);
   m_plot->replot(QCustomPlot::rpQueuedReplot);
 }
 
+void UtilisationView::setData(const RateSeries& rates) {
+  const QVector<double> seconds = vector(rates.seconds);
+  const bool shares = m_limits.measured();
+  QVector<double> compute = vector(rates.flop_per_s, 1e-9);
+  for (qsizetype i = 0; shares && i < compute.size(); ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    compute[i] = 100 * computeShare(rates.flop_per_s[k], rates.int8_per_s[k], m_limits);
+  }
+  strip(kTokens).graph->setData(seconds, vector(rates.decode_per_s), true);
+  m_prefill->setData(seconds, vector(rates.prefill_per_s), true);
+  strip(kBandwidth)
+      .graph->setData(seconds, vector(rates.bytes_per_s, shares ? 100 / m_limits.read_bytes_per_s : 1e-9), true);
+  strip(kCompute).graph->setData(seconds, compute, true);
+  strip(kCache).graph->setData(seconds, vector(rates.kv_share, 100), true);
+  for (QCPGraph* band : m_phase_bands) band->setData(seconds, vector(rates.prefill_phase), true);
+  // A line needs two points.
+  const QCPScatterStyle dot(rates.seconds.size() == 1 ? QCPScatterStyle::ssDisc : QCPScatterStyle::ssNone, 4);
+  for (const Strip& each : m_strips) each.graph->setScatterStyle(dot);
+  m_prefill->setScatterStyle(dot);
+}
+
+// The latest window in figures. A share always says of what.
 void UtilisationView::setTitles(const RateSeries& rates) {
   const double bytes = lastOf(rates.bytes_per_s);
   const double flops = lastOf(rates.flop_per_s);
-  const auto ofLimit = [this](const QString& now, double value, double limit, const QString& limit_text) {
-    if (!m_limits.measured()) return now;
-    return tr("%1 · %2 of %3").arg(now, shareText(value / limit), limit_text);
-  };
-  m_strips[kTokens].title->setText(
-      tr("Decode %1 · prefill %2")
-          .arg(tokenRateText(lastOf(rates.decode_per_s)), tokenRateText(lastOf(rates.prefill_per_s))));
-  m_strips[kBandwidth].title->setText(tr("Bandwidth %1")
-                                          .arg(ofLimit(byteRateText(bytes), bytes, m_limits.read_bytes_per_s,
-                                                       byteRateText(m_limits.read_bytes_per_s))));
-  m_strips[kCompute].title->setText(
-      tr("Compute %1")
-          .arg(ofLimit(flopRateText(flops), flops, m_limits.fp32_flop_per_s, flopRateText(m_limits.fp32_flop_per_s))));
-  m_strips[kCache].title->setText(tr("KV blocks used %1").arg(shareText(lastOf(rates.kv_share))));
+  const double int8_ops = lastOf(rates.int8_per_s);
+  QString bandwidth = tr("Bandwidth %1").arg(byteRateText(bytes));
+  QString compute = tr("Compute %1").arg(flopRateText(flops));
+  if (m_limits.measured()) {
+    const QString ceiling = 2 * int8_ops > flops ? tr("%1 int8").arg(opRateText(m_limits.int8_op_per_s))
+                                                 : flopRateText(m_limits.fp32_flop_per_s);
+    bandwidth +=
+        tr(" · %1 of %2").arg(shareText(bandwidthShare(bytes, m_limits)), byteRateText(m_limits.read_bytes_per_s));
+    compute += tr(" · %1 of %2").arg(shareText(computeShare(flops, int8_ops, m_limits)), ceiling);
+  }
+  strip(kTokens).title->setText(tr("Decode %1").arg(tokenRateText(lastOf(rates.decode_per_s))));
+  m_prefill_title->setText(tr("Prefill %1").arg(tokenRateText(lastOf(rates.prefill_per_s))));
+  strip(kBandwidth).title->setText(bandwidth);
+  strip(kCompute).title->setText(compute);
+  strip(kCache).title->setText(tr("KV blocks used %1").arg(shareText(lastOf(rates.kv_share))));
 }
 
-void UtilisationView::setScales(const RateSeries& rates, double from_s, double to_s) {
-  const auto upTo = [](double most) { return most > 0 ? most * 1.12 : 1.0; };
-  const auto setTop = [this](StripIndex strip, double top) {
-    m_strips[strip].rect->axis(QCPAxis::atLeft)->setRange(0, top);
+void UtilisationView::setScales(const RateSeries& rates) {
+  const bool shares = m_limits.measured();
+  const auto top = [this](StripIndex index, double most) {
+    strip(index).rect->axis(QCPAxis::atLeft)->setRange(0, most > 0 ? most * 1.1 : 1.0);
   };
-  for (const Strip& strip : m_strips) strip.rect->axis(QCPAxis::atBottom)->setRange(from_s, to_s);
-  setTop(kTokens, upTo(std::max(largest(rates.decode_per_s), largest(rates.prefill_per_s))));
-  setTop(kBandwidth, m_limits.measured() ? 100 : upTo(largest(rates.bytes_per_s) / 1e9));
-  setTop(kCompute, m_limits.measured() ? 100 : upTo(largest(rates.flop_per_s) / 1e9));
-  setTop(kCache, 100);
-  m_strips[kTokens].rect->axis(QCPAxis::atLeft)->setLabel(tr("tok/s"));
-  m_strips[kBandwidth].rect->axis(QCPAxis::atLeft)->setLabel(m_limits.measured() ? tr("%") : tr("GB/s"));
-  m_strips[kCompute].rect->axis(QCPAxis::atLeft)->setLabel(m_limits.measured() ? tr("%") : tr("GFLOP/s"));
-  m_strips[kCache].rect->axis(QCPAxis::atLeft)->setLabel(tr("%"));
+  // Up to the ceiling, and above it where caches made it faster than memory.
+  const auto shareTop = [this](StripIndex index) {
+    bool found = false;
+    const double most = strip(index).graph->getValueRange(found).upper;
+    strip(index).rect->axis(QCPAxis::atLeft)->setRange(0, found ? std::max(100.0, most * 1.05) : 100.0);
+  };
+  top(kTokens, std::max(largest(rates.decode_per_s), largest(rates.prefill_per_s)));
+  shareTop(kCache);
+  if (shares) {
+    shareTop(kBandwidth);
+    shareTop(kCompute);
+  } else {
+    top(kBandwidth, largest(rates.bytes_per_s) / 1e9);
+    top(kCompute, largest(rates.flop_per_s) / 1e9);
+  }
+  const auto setUnit = [this](StripIndex index, const QString& unit) {
+    strip(index).rect->axis(QCPAxis::atLeft)->setTicker(QSharedPointer<UnitTicker>::create(unit, kValueTicks));
+  };
+  setUnit(kBandwidth, shares ? tr("%") : tr(" GB/s"));
+  setUnit(kCompute, shares ? tr("%") : tr(" GFLOP/s"));
 }
 
 // The wheel: more or less time at once.
@@ -202,12 +256,12 @@ bool UtilisationView::eventFilter(QObject* watched, QEvent* event) {
 }
 
 QString UtilisationView::explain(const QPoint& point) const {
-  const QString over = tr("\nAveraged over windows of at least %1 of lane time (pauses don't count); shaded: mostly "
-                          "prefill. The wheel shows more or less time.")
+  const QString over = tr("\nAveraged over windows of at least %1 of lane time (pauses don't count). The band marks "
+                          "windows of mostly prefill. The wheel shows more or less time.")
                            .arg(durationText(WorkHistory::kBinNs));
-  const auto within = [&](StripIndex strip) {
-    return point.y() >= m_strips[strip].title->outerRect().top() &&
-           point.y() <= m_strips[strip].rect->outerRect().bottom();
+  const auto within = [&](StripIndex index) {
+    const Strip& at = m_strips[static_cast<std::size_t>(index)];
+    return point.y() >= at.title->outerRect().top() && point.y() <= at.rect->outerRect().bottom();
   };
   if (within(kTokens)) return tr("Tokens computed ÷ time, prompt and output tokens apart. Counted.") + over;
   if (within(kBandwidth)) {
@@ -216,8 +270,8 @@ QString UtilisationView::explain(const QPoint& point) const {
            over;
   }
   if (within(kCompute)) {
-    return tr("FLOPs of the steps (a multiply-add is two; counted from the shapes) ÷ measured time. 100% is the fp32 "
-              "rate that the probe reached on this machine.") +
+    return tr("FLOPs of the steps (a multiply-add is two; counted from the shapes) ÷ measured time. 100% is what the "
+              "probe reached on this machine; integer dot products are held against the integer rate.") +
            over;
   }
   return tr("KV blocks held by a request ÷ all blocks, after each step. Counted.") + over;

@@ -8,6 +8,7 @@
 
 class QCPAxisRect;
 class QCPGraph;
+class QCPMarginGroup;
 class QCPTextElement;
 class QCustomPlot;
 
@@ -40,22 +41,28 @@ class UtilisationView : public View {
   struct Strip {
     QCPTextElement* title = nullptr;
     QCPAxisRect* rect = nullptr;
-    QCPGraph* phase = nullptr;  // a band where prefill is most of the work
-    QCPGraph* main = nullptr;
-    QCPGraph* second = nullptr;  // prefill tokens
+    QCPGraph* graph = nullptr;
   };
 
   void buildStrips();
+  void buildStrip(StripIndex index);
+  QCPGraph* addPhaseBand(StripIndex index);
   void applyTheme();
   void refresh();
+  void setData(const RateSeries& rates);
   void setTitles(const RateSeries& rates);
-  void setScales(const RateSeries& rates, double from_s, double to_s);
+  void setScales(const RateSeries& rates);
   void zoom(int direction);
+  Strip& strip(StripIndex index) { return m_strips[static_cast<std::size_t>(index)]; }
   QString explain(const QPoint& point) const;
 
   QCustomPlot* m_plot;
   EmptyStack* m_stack;
+  QCPMarginGroup* m_margins;
   std::array<Strip, kNumStrips> m_strips;
+  QCPTextElement* m_prefill_title = nullptr;  // beside that of the first strip
+  QCPGraph* m_prefill = nullptr;              // in the first strip
+  std::array<QCPGraph*, 2> m_phase_bands{};   // where most of the work is prefill
   WorkHistory m_history;
   core::MachineLimits m_limits;
   double m_span_s = 30;
