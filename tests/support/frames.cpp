@@ -17,7 +17,7 @@ using core::SeqId;
 using core::SeqState;
 
 constexpr int kBlockSize = 16;
-constexpr int kSharedBlocks = 3;  // of the prefix that every third request begins with
+constexpr int kSharedBlocks = 3;  // of the prefix that every second request begins with
 
 struct ToyShape {
   int num_blocks = 256;
@@ -107,19 +107,24 @@ class ToyScheduler {
       if (blocked) continue;
       request.state = SeqState::kRunning;
       record.admitted.push_back(request.seq);
-      if (request.seq.value % 3 == 0) sharePrefix(request);
+      if (request.seq.value % 2 == 0) sharePrefix(request);
     }
   }
 
+  // The first to come that finds the prefix gone computes it for the others.
   void sharePrefix(core::RequestInfo& request) {
-    if (m_prefix.empty() || block(m_prefix.front()).ref_count == 0) return;
+    if (m_prefix.empty() || block(m_prefix.front()).ref_count == 0) {
+      m_prefix.clear();
+      m_prefix_owner = request.seq;
+      return;
+    }
     for (const int id : m_prefix) {
       ++block(id).ref_count;
       block(id).state = BlockState::kShared;
       held(request).push_back(id);
     }
-    request.num_hit_tokens = kSharedBlocks * kBlockSize;
-    request.num_computed_tokens = std::min(request.num_hit_tokens, request.num_prompt_tokens - 1);
+    request.num_hit_tokens = std::min(kSharedBlocks * kBlockSize, request.num_prompt_tokens - 1);
+    request.num_computed_tokens = request.num_hit_tokens;
   }
 
   void compute(core::RequestInfo& request, core::StepRecord& record) {
@@ -172,8 +177,9 @@ class ToyScheduler {
       const int filled = std::clamp(num_tokens - static_cast<int>(i) * kBlockSize, 0, kBlockSize);
       block(ids[i]).num_tokens = std::max<std::int32_t>(block(ids[i]).num_tokens, filled);
     }
-    if (request.seq.value == 0 && ids.size() >= kSharedBlocks)
+    if (request.seq == m_prefix_owner && m_prefix.empty() && ids.size() > kSharedBlocks) {
       m_prefix.assign(ids.begin(), ids.begin() + kSharedBlocks);
+    }
     request.num_blocks = static_cast<int>(ids.size());
     return true;
   }
@@ -208,8 +214,8 @@ class ToyScheduler {
     const std::int64_t tokens = record.num_prefill_tokens + record.num_decode_tokens;
     record.duration_ns = 12'000'000 + tokens * 700'000;
     record.cost.weights = 105'000'000;
-    record.cost.kv_read = static_cast<std::uint64_t>(tokens) * 4'000'000;
-    record.cost.flops = static_cast<std::uint64_t>(tokens) * 270'000'000;
+    record.cost.kv_read = static_cast<std::uint64_t>(record.num_decode_tokens) * 40'000'000;
+    record.cost.flops = static_cast<std::uint64_t>(tokens) * 90'000'000;
     record.num_blocks = m_shape.num_blocks;
     record.num_blocks_used = m_shape.num_blocks - static_cast<int>(m_free.size());
     m_now_ns += record.duration_ns;
@@ -230,6 +236,7 @@ class ToyScheduler {
   std::vector<std::vector<int>> m_held;  // block ids by request
   std::vector<int> m_free;
   std::vector<int> m_prefix;
+  SeqId m_prefix_owner;
   std::vector<core::RequestInfo> m_requests;
   std::vector<std::shared_ptr<const core::StepRecord>> m_steps;
   std::vector<core::TextDelta> m_texts;

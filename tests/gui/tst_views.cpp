@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/paint/theme.h"
+#include "gui/views/view_catalog.h"
+#include "tests/support/frames.h"
+#include "tests/support/palettes.h"
+
+#include <QApplication>
+#include <QHelpEvent>
+#include <QLabel>
+#include <QPlainTextEdit>
+#include <QScrollBar>
+#include <QSet>
+#include <QSignalSpy>
+#include <QTableView>
+#include <QTest>
+#include <QToolTip>
+
+#include <qcustomplot.h>
+
+#include <memory>
+
+using namespace inferoscope;
+using core::SeqId;
+
+Q_DECLARE_METATYPE(inferoscope::gui::ViewRow)
+
+namespace {
+
+// A view of the catalog with its selection, shown at some size.
+struct Shown {
+  explicit Shown(const gui::ViewRow& row, QSize size = QSize(640, 400)) : view(row.make(selection, nullptr)) {
+    view->resize(size);
+    view->show();
+  }
+
+  void load() const {
+    view->showModel(tests::toyModel());
+    view->showLimits(tests::toyLimits());
+  }
+  QImage picture() const {
+    QCoreApplication::processEvents();
+    return view->grab().toImage();
+  }
+
+  gui::Selection selection;
+  std::unique_ptr<gui::View> view;
+};
+
+const gui::ViewRow& rowOf(const char* id) {
+  const auto rows = gui::viewCatalog();
+  return *std::ranges::find_if(rows, [id](const gui::ViewRow& row) { return qstrcmp(row.id, id) == 0; });
+}
+
+// The highest contrast of any colour against the corner's: that of the text, where there is some.
+double strongestContrast(const QImage& image) {
+  QSet<QRgb> colors;
+  for (int y = 0; y < image.height(); ++y) {
+    for (int x = 0; x < image.width(); ++x) colors.insert(image.pixel(x, y));
+  }
+  double most = 1;
+  for (const QRgb color : colors) most = std::max(most, gui::contrast(QColor(color), image.pixelColor(1, 1)));
+  return most;
+}
+
+void addCatalogRows() {
+  QTest::addColumn<gui::ViewRow>("row");
+  for (const gui::ViewRow& row : gui::viewCatalog()) QTest::newRow(row.id) << row;
+}
+
+}  // namespace
+
+class TestViews : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void cleanup() { QApplication::setPalette(tests::lightPalette()); }
+  void catalogIsSound();
+  void framesChangeThePicture_data();
+  void framesChangeThePicture();
+  void followsThePalette_data() { addCatalogRows(); }
+  void followsThePalette();
+  void plotsFollowThePalette();
+  void survivesAnySize_data() { addCatalogRows(); }
+  void survivesAnySize();
+  void aNewModelForgetsTheOld_data() { addCatalogRows(); }
+  void aNewModelForgetsTheOld();
+  void paintsNothingWhileHidden();
+  void keepsWhatCameWhileHidden_data() { addCatalogRows(); }
+  void keepsWhatCameWhileHidden();
+  void choosingShowsInAllViews_data();
+  void choosingShowsInAllViews();
+  void hoverAndClickInTheMap();
+  void hoverAndClickInTheLanes();
+  void choosingInTheTable();
+  void figuresAreExplained_data();
+  void figuresAreExplained();
+  void percentagesNeedAProbe();
+  void streamFollowsOnlyAtItsEnd();
+};
+
+void TestViews::catalogIsSound() {
+  QSet<QString> ids;
+  QSet<QString> shortcuts;
+  for (const gui::ViewRow& row : gui::viewCatalog()) {
+    ids.insert(row.id);
+    shortcuts.insert(row.shortcut);
+    QVERIFY(!QKeySequence(row.shortcut).isEmpty());
+    QVERIFY(qstrlen(row.title) > 0 && qstrlen(row.explanation) > qstrlen(row.title));
+    gui::Selection selection;
+    const std::unique_ptr<gui::View> view(row.make(selection, nullptr));
+    QVERIFY(!view->accessibleName().isEmpty() && !view->accessibleDescription().isEmpty());
+  }
+  QCOMPARE(ids.size(), static_cast<qsizetype>(gui::viewCatalog().size()));
+  QCOMPARE(shortcuts.size(), static_cast<qsizetype>(gui::viewCatalog().size()));
+}
+
+void TestViews::framesChangeThePicture_data() {
+  QTest::addColumn<gui::ViewRow>("row");
+  QTest::addColumn<QPalette>("palette");
+  for (const gui::ViewRow& row : gui::viewCatalog()) {
+    QTest::addRow("%s light", row.id) << row << tests::lightPalette();
+    QTest::addRow("%s dark", row.id) << row << tests::darkPalette();
+  }
+}
+
+void TestViews::framesChangeThePicture() {
+  QFETCH(gui::ViewRow, row);
+  QFETCH(QPalette, palette);
+  QApplication::setPalette(palette);
+  const Shown shown(row);
+  const QImage none = shown.picture();
+  shown.load();
+  shown.view->showFrame(tests::emptyFrame());
+  const QImage empty = shown.picture();
+  QVERIFY(none != empty);
+  shown.view->showFrame(tests::smallFrame());
+  QTRY_VERIFY(shown.picture() != empty);  // a table takes its time between updates
+  const QImage small = shown.picture();
+  shown.view->showFrame(tests::fullFrame());
+  QTRY_VERIFY(shown.picture() != small);
+  const QImage full = shown.picture();
+  QCOMPARE(full.pixelColor(1, full.height() - 2).lightness() < 128, gui::themeOf(palette).dark);
+  for (const QImage& image : {none, empty, small, full}) QVERIFY(strongestContrast(image) >= 4.5);
+}
+
+// A palette that changes while the view is shown gives the same picture as one that was there before.
+void TestViews::followsThePalette() {
+  QFETCH(gui::ViewRow, row);
+  QApplication::setPalette(tests::darkPalette());
+  const Shown dark(row);
+  dark.load();
+  dark.view->showFrame(tests::fullFrame());
+  const QImage expected = dark.picture();
+  QApplication::setPalette(tests::lightPalette());
+  const Shown changed(row);
+  changed.load();
+  changed.view->showFrame(tests::fullFrame());
+  const QImage light = changed.picture();
+  QApplication::setPalette(tests::darkPalette());
+  QVERIFY(light != expected);
+  QCOMPARE(changed.picture(), expected);
+}
+
+void TestViews::plotsFollowThePalette() {
+  const Shown shown(rowOf("utilisation"));
+  shown.load();
+  shown.view->showFrame(tests::fullFrame());
+  for (const QPalette& palette : {tests::lightPalette(), tests::darkPalette()}) {
+    QApplication::setPalette(palette);
+    QCoreApplication::processEvents();
+    const auto* plot = shown.view->findChild<QCustomPlot*>();
+    const QColor ground = gui::themeOf(palette).surface;
+    for (const QCPAxisRect* rect : plot->axisRects()) {
+      for (const QCPAxis* axis : rect->axes()) QVERIFY(gui::contrast(axis->tickLabelColor(), ground) >= 4.5);
+    }
+    int num_titles = 0;
+    for (QCPLayoutElement* element : plot->plotLayout()->elements(true)) {
+      const auto* title = qobject_cast<QCPTextElement*>(element);
+      if (title == nullptr) continue;
+      ++num_titles;
+      QVERIFY(gui::contrast(title->textColor(), ground) >= 4.5);
+    }
+    QCOMPARE(num_titles, 5);
+  }
+}
+
+void TestViews::survivesAnySize() {
+  QFETCH(gui::ViewRow, row);
+  Shown shown(row);
+  shown.load();
+  shown.view->setMinimumSize(0, 0);
+  for (const gui::Frame& frame : {tests::fullFrame(), tests::blocksFrame(100'000), tests::emptyFrame()}) {
+    shown.view->showFrame(frame);
+    for (const QSize& size : {QSize(1, 1), QSize(17, 17), QSize(1600, 20), QSize(20, 1200), QSize(90, 90)}) {
+      shown.view->resize(size);
+      shown.selection.setHovered(SeqId{12});
+      QVERIFY(!shown.picture().isNull());
+      QTest::mouseMove(shown.view.get(), QPoint(size.width() / 2, size.height() / 2));
+    }
+  }
+}
+
+void TestViews::aNewModelForgetsTheOld() {
+  QFETCH(gui::ViewRow, row);
+  const Shown shown(row);
+  shown.load();
+  const QImage fresh = shown.picture();
+  shown.view->showFrame(tests::fullFrame());
+  QVERIFY(shown.picture() != fresh);
+  shown.load();
+  QCOMPARE(shown.picture(), fresh);
+}
+
+void TestViews::paintsNothingWhileHidden() {
+  const Shown strips(rowOf("utilisation"));
+  strips.load();
+  strips.picture();
+  strips.view->hide();
+  auto* plot = strips.view->findChild<QCustomPlot*>();
+  const QSignalSpy replots(plot, &QCustomPlot::afterReplot);
+  const Shown table(rowOf("requests"));
+  table.load();
+  table.view->hide();
+  for (int i = 0; i < 10; ++i) {
+    strips.view->showFrame(tests::fullFrame());
+    table.view->showFrame(tests::fullFrame());
+    QCoreApplication::processEvents();
+  }
+  QCOMPARE(replots.count(), 0);
+  QCOMPARE(table.view->findChild<QTableView*>()->model()->rowCount(), 0);
+}
+
+void TestViews::keepsWhatCameWhileHidden() {
+  QFETCH(gui::ViewRow, row);
+  QImage pictures[2];
+  for (const bool hidden : {false, true}) {
+    const Shown shown(row);
+    shown.load();
+    if (hidden) shown.view->hide();
+    shown.view->showFrame(tests::fullFrame());
+    shown.view->show();
+    pictures[hidden ? 1 : 0] = shown.picture();
+  }
+  QCOMPARE(pictures[1], pictures[0]);
+}
+
+void TestViews::choosingShowsInAllViews_data() {
+  QTest::addColumn<gui::ViewRow>("row");
+  for (const char* id : {"kv-map", "batch-lanes", "requests", "token-stream"}) QTest::newRow(id) << rowOf(id);
+}
+
+void TestViews::choosingShowsInAllViews() {
+  QFETCH(gui::ViewRow, row);
+  const gui::Frame frame = tests::fullFrame();
+  Shown shown(row);
+  shown.load();
+  shown.view->showFrame(frame);
+  const QImage before = shown.picture();
+  shown.selection.setRequest(frame.snapshot->requests.back().state == core::SeqState::kRunning
+                                 ? frame.snapshot->requests.back().seq
+                                 : frame.snapshot->requests[3].seq);
+  QVERIFY(shown.picture() != before);
+}
+
+void TestViews::hoverAndClickInTheMap() {
+  const gui::Frame frame = tests::smallFrame();  // request 0 holds the first blocks
+  Shown shown(rowOf("kv-map"));
+  shown.load();
+  shown.view->showFrame(frame);
+  QPoint point(14, 0);
+  while (!shown.selection.hovered().valid() && point.y() < shown.view->height()) {
+    point.ry() += 5;
+    QTest::mouseMove(shown.view.get(), point);
+  }
+  QCOMPARE(shown.selection.hovered(), SeqId{0});
+  QTest::mouseClick(shown.view.get(), Qt::LeftButton, {}, point);
+  QCOMPARE(shown.selection.request(), SeqId{0});
+  QEvent leave(QEvent::Leave);
+  QCoreApplication::sendEvent(shown.view.get(), &leave);
+  QVERIFY(!shown.selection.hovered().valid());
+  QTest::mouseClick(shown.view.get(), Qt::LeftButton, {}, QPoint(600, 300));  // a free block: nothing chosen
+  QVERIFY(!shown.selection.request().valid());
+}
+
+void TestViews::hoverAndClickInTheLanes() {
+  Shown shown(rowOf("batch-lanes"));
+  shown.load();
+  shown.view->showFrame(tests::smallFrame());
+  QPoint point(shown.view->width() - 14, 0);
+  while (!shown.selection.hovered().valid() && point.y() < shown.view->height()) {
+    point.ry() += 5;
+    QTest::mouseMove(shown.view.get(), point);
+  }
+  QCOMPARE(shown.selection.hovered(), SeqId{0});
+  QTest::mouseClick(shown.view.get(), Qt::LeftButton, {}, point);
+  QCOMPARE(shown.selection.request(), SeqId{0});
+}
+
+void TestViews::choosingInTheTable() {
+  Shown shown(rowOf("requests"));
+  shown.load();
+  shown.view->showFrame(tests::fullFrame());
+  auto* table = shown.view->findChild<QTableView*>();
+  QVERIFY(!shown.selection.request().valid());  // the focus alone chooses nothing
+  const QPoint second = table->visualRect(table->model()->index(1, 0)).center();
+  QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, second);
+  QCOMPARE(shown.selection.request(), SeqId{38});
+  shown.selection.setRequest(SeqId{36});
+  QCOMPARE(table->selectionModel()->selectedRows().size(), 1);
+  QCOMPARE(table->selectionModel()->selectedRows().front().row(), 3);
+  QCOMPARE(shown.selection.request(), SeqId{36});
+  shown.selection.setRequest({});
+  QVERIFY(table->selectionModel()->selectedRows().isEmpty());
+}
+
+void TestViews::figuresAreExplained_data() {
+  QTest::addColumn<gui::ViewRow>("row");
+  QTest::addColumn<QPoint>("at");
+  QTest::newRow("block gauge") << rowOf("kv-map") << QPoint(60, 15);
+  QTest::newRow("slot gauge") << rowOf("kv-map") << QPoint(500, 15);
+  QTest::newRow("block") << rowOf("kv-map") << QPoint(20, 50);
+  QTest::newRow("lanes' summary") << rowOf("batch-lanes") << QPoint(60, 15);
+  QTest::newRow("step") << rowOf("batch-lanes") << QPoint(600, 100);
+  QTest::newRow("tokens") << rowOf("utilisation") << QPoint(300, 60);
+  QTest::newRow("cache") << rowOf("utilisation") << QPoint(300, 360);
+}
+
+void TestViews::figuresAreExplained() {
+  QFETCH(gui::ViewRow, row);
+  QFETCH(QPoint, at);
+  const Shown shown(row);
+  shown.load();
+  shown.view->showFrame(tests::fullFrame());
+  shown.picture();
+  QWidget* target = shown.view->childAt(at) != nullptr ? shown.view->childAt(at) : shown.view.get();
+  const QPoint global = shown.view->mapToGlobal(at);
+  QHelpEvent help(QEvent::ToolTip, target->mapFromGlobal(global), global);
+  QToolTip::hideText();
+  QCoreApplication::sendEvent(target, &help);
+  QVERIFY(QToolTip::text().size() > 20);
+}
+
+void TestViews::percentagesNeedAProbe() {
+  const auto titles = [](bool measured) {
+    const Shown shown(rowOf("utilisation"));
+    shown.view->showModel(tests::toyModel());
+    if (measured) shown.view->showLimits(tests::toyLimits());
+    shown.view->showFrame(tests::fullFrame());
+    QStringList texts;
+    for (QCPLayoutElement* element : shown.view->findChild<QCustomPlot*>()->plotLayout()->elements(true)) {
+      if (const auto* title = qobject_cast<QCPTextElement*>(element)) texts << title->text();
+    }
+    return texts.filter(QRegularExpression(QStringLiteral("Bandwidth|Compute"))).join(QLatin1Char('\n'));
+  };
+  QVERIFY(titles(true).contains(QStringLiteral("of 34.0 GB/s")));
+  QVERIFY(titles(true).contains(QStringLiteral("of 194 GFLOP/s")));
+  QVERIFY(!titles(false).contains(QLatin1Char('%')));
+  QVERIFY(titles(false).contains(QStringLiteral("GB/s")));
+}
+
+void TestViews::streamFollowsOnlyAtItsEnd() {
+  const Shown shown(rowOf("token-stream"), QSize(300, 160));
+  shown.load();
+  gui::Frame frame = tests::smallFrame();
+  const SeqId seq = frame.snapshot->requests.front().seq;
+  const auto say = [&](int num_lines) {
+    frame.texts.clear();
+    for (int i = 0; i < num_lines; ++i) frame.texts.push_back({seq, "line\n", 1, false});
+    shown.view->showFrame(frame);
+    QCoreApplication::processEvents();
+  };
+  say(100);
+  const QScrollBar* bar = shown.view->findChild<QPlainTextEdit*>()->verticalScrollBar();
+  QVERIFY(bar->maximum() > 0);
+  QCOMPARE(bar->value(), bar->maximum());
+  shown.view->findChild<QPlainTextEdit*>()->verticalScrollBar()->setValue(3);
+  say(10);
+  QCOMPARE(bar->value(), 3);
+  shown.view->findChild<QPlainTextEdit*>()->verticalScrollBar()->setValue(bar->maximum());
+  say(10);
+  QCOMPARE(bar->value(), bar->maximum());
+}
+
+int main(int argc, char** argv) {
+  QLocale::setDefault(QLocale(QLocale::English, QLocale::UnitedStates));
+  QApplication app(argc, argv);
+  QApplication::setPalette(tests::lightPalette());
+  TestViews test;
+  return QTest::qExec(&test, argc, argv);
+}
+#include "tst_views.moc"
