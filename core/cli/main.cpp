@@ -34,7 +34,7 @@ int run(int argc, char** argv) {
   const inferoscope::cli::StopOnSignal signals;
   CLI::App program("Runs language models and measures what their inference asks of the machine.", "inferoscope-cli");
   program.set_version_flag("--version", "inferoscope " INFEROSCOPE_VERSION);
-  program.require_subcommand(1);
+  program.require_subcommand(0, 1);  // none is refused later, so that an unknown one is named
   program.get_formatter()->column_width(34);
   inferoscope::cli::addInfoCommand(program);
   inferoscope::cli::addTokenizeCommand(program);
@@ -44,6 +44,7 @@ int run(int argc, char** argv) {
   inferoscope::cli::addDevicesCommand(program, signals.token());
   try {
     program.parse(argc, argv);
+    if (program.get_subcommands().empty()) throw CLI::RequiredError("A command");
     return 0;
   } catch (const CLI::Success& asked) {  // --help, --version
     const int code = program.exit(asked);

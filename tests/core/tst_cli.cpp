@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The command line as scripts see it: exit codes, JSON fields, one line a mistake.
+#include "core/engine/knobs.h"
+#include "tests/support/data.h"
+
+#include <QDir>
+#include <QFile>
+#include <QFileInfo>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QProcess>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <unistd.h>
+
+#include <cmath>
+
+using namespace inferoscope;
+
+namespace {
+
+struct Outcome {
+  int code = -1;  // -1: it crashed or did not end
+  QByteArray out;
+  QByteArray err;
+
+  QJsonObject json() const { return QJsonDocument::fromJson(out).object(); }
+  QString errorLine() const { return QString::fromUtf8(err).trimmed(); }
+};
+
+Outcome run(const QStringList& arguments, const QString& stdout_file = {}, void (*before_exec)() = nullptr) {
+  QProcess process;
+  if (before_exec != nullptr) process.setChildProcessModifier(before_exec);
+  if (!stdout_file.isEmpty()) process.setStandardOutputFile(stdout_file);
+  process.start(INFEROSCOPE_BINARY_DIR "/inferoscope-cli", arguments);
+  if (!process.waitForFinished(120000) || process.exitStatus() != QProcess::NormalExit) return {};
+  return {process.exitCode(), process.readAllStandardOutput(), process.readAllStandardError()};
+}
+
+// Root may read everything.
+void asNobody() {
+  if (geteuid() == 0 && setuid(65534) != 0) _exit(1);
+}
+
+QString data(const char* name) {
+  return QString::fromStdString(tests::dataPath(name));
+}
+
+QString str(std::string_view text) {
+  return QString::fromUtf8(text.data(), qsizetype(text.size()));
+}
+
+const QString kTiny = "synthetic:tiny";
+
+}  // namespace
+
+#define VERIFY_DONE(outcome) QVERIFY2((outcome).code == 0 && (outcome).err.isEmpty(), (outcome).err.constData())
+
+// Refused with one line on standard error, and nothing on standard output.
+#define VERIFY_REFUSED(outcome)                                                       \
+  QVERIFY2((outcome).code > 0 && (outcome).code < 128, "no failure");                 \
+  QCOMPARE((outcome).out, QByteArray());                                              \
+  QVERIFY2((outcome).err.startsWith("inferoscope-cli: "), (outcome).err.constData()); \
+  QCOMPARE((outcome).err.count('\n'), 1)
+
+class TestCli : public QObject {
+  Q_OBJECT
+
+ private slots:
+  // ---- What the commands print
+
+  void helpAndVersion() {
+    const Outcome help = run({"--help"});
+    VERIFY_DONE(help);
+    for (const char* command : {"info", "tokenize", "generate", "logits", "bench", "devices"}) {
+      QVERIFY(help.out.contains(command));
+      VERIFY_DONE(run({command, "--help"}));
+    }
+    QVERIFY(run({"--version"}).out.startsWith("inferoscope "));
+  }
+
+  void infoTellsTheShape() {
+    const Outcome outcome = run({"info", data("valid/valid_tiny.gguf"), "--json"});
+    VERIFY_DONE(outcome);
+    const QJsonObject json = outcome.json();
+    QCOMPARE(json.keys(),
+             (QStringList{"architecture", "context_length", "formats", "head_dim", "hidden_dim", "kv_bytes_per_token",
+                          "model_dim", "name", "notices", "num_heads", "num_kv_heads", "num_layers", "pre_tokenizer",
+                          "tokenizer", "vocab_size", "weight_bytes"}));
+    QCOMPARE(json["architecture"].toString(), QString("llama"));
+    QCOMPARE(json["num_layers"].toInt(), 2);
+    QCOMPARE(json["num_heads"].toInt(), 4);
+    QCOMPARE(json["num_kv_heads"].toInt(), 2);
+    QCOMPARE(json["head_dim"].toInt(), 8);
+    QCOMPARE(json["vocab_size"].toInt(), 280);
+    QCOMPARE(json["kv_bytes_per_token"].toInt(), 2 * 2 * 2 * 8 * 2);
+    qint64 sum = 0;
+    for (const QJsonValue& bytes : json["formats"].toObject()) sum += bytes.toInteger();
+    QCOMPARE(json["weight_bytes"].toInteger(), sum);
+    QVERIFY(run({"info", data("valid/valid_tiny.gguf")}).out.contains("context           128 tokens"));
+  }
+
+  void tokenizeGivesTheTextBack() {
+    const QString text = QString::fromUtf8("Héllo \U0001F600 <|im_end|>");
+    const Outcome special = run({"tokenize", data("valid/valid_tiny.gguf"), "--text", text, "--json"});
+    const Outcome plain = run({"tokenize", data("valid/valid_tiny.gguf"), "--text", text, "--no-special", "--json"});
+    VERIFY_DONE(special);
+    VERIFY_DONE(plain);
+    for (const Outcome& outcome : {special, plain}) {
+      QCOMPARE(outcome.json().keys(), (QStringList{"ids", "text"}));
+      QCOMPARE(outcome.json()["text"].toString(), text);
+    }
+    QVERIFY(special.json()["ids"].toArray().contains(279));
+    QVERIFY(!plain.json()["ids"].toArray().contains(279));
+    QVERIFY(plain.json()["ids"].toArray().size() > special.json()["ids"].toArray().size());
+  }
+
+  void invalidUtf8IsReplacedInJson() {
+    const QTemporaryDir folder;
+    QFile file(folder.filePath("bytes"));
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write("a\xFF\xC3z");
+    file.close();
+    const Outcome outcome = run({"tokenize", kTiny, "--file", file.fileName(), "--json"});
+    VERIFY_DONE(outcome);
+    QCOMPARE(outcome.json()["ids"].toArray(), (QJsonArray{'a', 0xFF, 0xC3, 'z'}));
+    QCOMPARE(outcome.json()["text"].toString(), QString::fromUtf8("a\uFFFD\uFFFDz"));
+  }
+
+  void generateAnswers() {
+    const QStringList arguments = {"generate", kTiny, "--prompt", "hello", "--max-tokens", "9", "--temperature", "1.5"};
+    const Outcome outcome = run(arguments + QStringList{"--json"});
+    VERIFY_DONE(outcome);
+    const QJsonObject json = outcome.json();
+    QCOMPARE(json.keys(),
+             (QStringList{"finish_reason", "ids", "notices", "prompt_tokens", "text", "tpot_ms", "ttft_ms"}));
+    QCOMPARE(json["ids"].toArray().size(), 9);
+    QCOMPARE(json["prompt_tokens"].toInt(), 5);
+    QCOMPARE(json["finish_reason"].toString(), QString("length"));
+    QVERIFY(json["ttft_ms"].toDouble() > 0 && json["tpot_ms"].toDouble() > 0);
+    QVERIFY(json["notices"].toArray().at(0).toString().contains("random"));
+    QVERIFY(run(arguments).out.startsWith(json["text"].toString().toUtf8()));
+
+    QCOMPARE(run(arguments + QStringList{"--json"}).json()["text"], json["text"]);  // the same seed
+    QVERIFY(run(arguments + QStringList{"--json", "--seed", "2"}).json()["text"] != json["text"]);
+  }
+
+  void oneTokenHasNoTpot() {
+    const QJsonObject json = run({"generate", kTiny, "--prompt", "a", "--max-tokens", "1", "--json"}).json();
+    QVERIFY(json["tpot_ms"].isNull() && json["ttft_ms"].isDouble());
+  }
+
+  // Without --max-tokens an answer takes what the context leaves.
+  void anAnswerFitsASmallContext() {
+    const Outcome outcome = run({"generate", data("valid/valid_tiny.gguf"), "--prompt", "abc", "--json"});
+    VERIFY_DONE(outcome);
+    QCOMPARE(outcome.json()["ids"].toArray().size() + outcome.json()["prompt_tokens"].toInt(), 128);
+  }
+
+  void aStopStringEndsTheAnswer() {
+    const QStringList arguments = {"generate", kTiny, "--prompt", "hello", "--max-tokens", "40", "--json"};
+    const QString text = run(arguments).json()["text"].toString();
+    const QString stop = text.mid(3, 2);
+    const QJsonObject json = run(arguments + QStringList{"--stop", "never", "--stop", stop}).json();
+    QCOMPARE(json["finish_reason"].toString(), QString("stop"));
+    QCOMPARE(json["text"].toString(), text.left(text.indexOf(stop)));
+  }
+
+  void logitsEqualTheReference() {
+    QFile file(data("valid/expected.json"));
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    const QJsonArray expected =
+        QJsonDocument::fromJson(file.readAll()).object()["valid_tiny"].toObject()["first_logits"].toArray();
+    QVERIFY(expected.size() > 8);
+    const Outcome outcome =
+        run({"logits", data("valid/valid_tiny.gguf"), "--ids", "276,256,10", "--top", "280", "--json"});
+    VERIFY_DONE(outcome);
+    const QJsonObject json = outcome.json();
+    QCOMPARE(json.keys(), (QStringList{"argmax", "top"}));
+    QCOMPARE(json["top"].toArray().size(), 280);
+    QCOMPARE(json["argmax"], json["top"].toArray().at(0).toObject()["id"]);
+    double probability = 0;
+    for (const QJsonValue& value : json["top"].toArray()) {
+      const QJsonObject entry = value.toObject();
+      const int id = entry["id"].toInt();
+      if (id < expected.size()) QVERIFY(std::abs(entry["logit"].toDouble() - expected.at(id).toDouble()) < 0.02);
+      probability += std::exp(entry["logprob"].toDouble());
+    }
+    QVERIFY(std::abs(probability - 1) < 1e-6);
+  }
+
+  void everyKnobIsAFlag_data() {
+    QTest::addColumn<QString>("flag");
+    QTest::addColumn<QString>("value");
+    for (const core::Knob& knob : core::knobs()) {
+      QTest::newRow(knob.id.data()) << "--" + str(knob.id) << str(knob.get(core::EngineOptions{}));
+    }
+  }
+  void everyKnobIsAFlag() {
+    QFETCH(QString, flag);
+    QFETCH(QString, value);
+    VERIFY_DONE(run({"logits", kTiny, "--ids", "1,2", flag, value}));
+    const Outcome wrong = run({"logits", kTiny, "--ids", "1,2", flag, "-7"});
+    VERIFY_REFUSED(wrong);
+    QVERIFY2(wrong.errorLine().contains(flag), wrong.err.constData());
+  }
+
+  void benchMeasures() {
+    const Outcome outcome = run({"bench", kTiny, "--prompt-tokens", "40", "--new-tokens", "6", "--batch", "1,3",
+                                 "--depth", "32", "--repeats", "1", "--json"});
+    VERIFY_DONE(outcome);
+    const QJsonObject json = outcome.json();
+    QCOMPARE(json.keys(), (QStringList{"ceilings", "peak_rss_bytes", "results"}));
+    QVERIFY(json["peak_rss_bytes"].toDouble() > 1e6);
+    QVERIFY(json["ceilings"].toObject()["read_gb_s"].toDouble() > 0);
+    QVERIFY(json["ceilings"].toObject()["fp32_gflop_s"].toDouble() > 0);
+    QCOMPARE(json["results"].toArray().size(), 2);
+    for (const QJsonValue& value : json["results"].toArray()) {
+      const QJsonObject result = value.toObject();
+      for (const char* field : {"prefill_tok_s", "decode_tok_s", "prefill_mfu", "decode_mbu", "read_gb_s"}) {
+        QVERIFY2(result[field].toDouble() > 0, field);
+      }
+      QCOMPARE(result["repeats"].toInt() + result["dropped"].toInt(), 1);
+    }
+    QCOMPARE(json["results"].toArray().at(1).toObject()["batch"].toInt(), 3);
+  }
+
+  void devicesAreProbed() {
+    const Outcome outcome = run({"devices", "--threads", "1", "--json"});
+    VERIFY_DONE(outcome);
+    const QJsonObject cpu = outcome.json()["devices"].toArray().at(0).toObject();
+    QCOMPARE(cpu["id"].toString(), QString("cpu"));
+    QCOMPARE(cpu["ceilings"].toObject()["threads"].toInt(), 1);
+    QVERIFY(cpu["ceilings"].toObject()["read_gb_s"].toDouble() > 0);
+  }
+
+  // ---- What is refused
+
+  void mistakesAreNamedInOneLine_data() {
+    QTest::addColumn<QStringList>("arguments");
+    QTest::addColumn<QString>("says");
+    const auto row = [](const char* name, const QStringList& arguments, const QString& says) {
+      QTest::newRow(name) << arguments << says;
+    };
+    const QString long_prompt(3000, 'x');
+    row("no command", {}, "command is required");
+    row("unknown command", {"frobnicate"}, "frobnicate");
+    row("no model", {"info"}, "MODEL");
+    row("missing file", {"info", "/no/such.gguf"}, "/no/such.gguf");
+    row("folder", {"info", "/tmp"}, "/tmp");
+    row("not a model", {"info", INFEROSCOPE_SOURCE_DIR "/LICENSE"}, "LICENSE");
+    row("unknown synthetic model", {"info", "synthetic:huge"}, "synthetic:huge");
+    row("unknown format", {"info", "synthetic:tiny:q9"}, "synthetic:tiny:q9");
+    row("unknown flag", {"info", kTiny, "--jason"}, "--jason");
+    row("no prompt", {"generate", kTiny}, "--prompt");
+    row("empty prompt", {"generate", kTiny, "--prompt", ""}, "--prompt: empty prompt");
+    row("no tokens", {"generate", kTiny, "--prompt", "a", "--max-tokens", "0"}, "--max-tokens");
+    row("negative tokens", {"generate", kTiny, "--prompt", "a", "--max-tokens", "-1"}, "--max-tokens");
+    row("words for a number", {"generate", kTiny, "--prompt", "a", "--max-tokens", "many"}, "--max-tokens");
+    row("prompt beyond the context", {"generate", kTiny, "--prompt", long_prompt}, "3000");
+    row("answer beyond the context", {"generate", kTiny, "--prompt", "a", "--max-tokens", "2048"}, "context has 2048");
+    row("never fits the budget",
+        {"generate", kTiny, "--prompt", QString(1990, 'x'), "--max-tokens", "50", "--kv-budget", "1", "--kv-format",
+         "f32", "--block-size", "200"},
+        "2040");
+    row("budget beyond memory", {"generate", kTiny, "--prompt", "a", "--kv-budget", "1000000", "--block-size", "256"},
+        "KV cache");
+    row("top-p", {"generate", kTiny, "--prompt", "a", "--top-p", "1.5"}, "--top-p");
+    row("KV format that does not fit", {"generate", kTiny, "--prompt", "a", "--kv-format", "q8_0"}, "q8_0");
+    row("ids", {"logits", kTiny, "--ids", "1,,2"}, "--ids");
+    row("id outside the vocabulary", {"logits", kTiny, "--ids", "1,512"}, "512");
+    row("no text", {"tokenize", kTiny}, "--text");
+    row("two texts", {"tokenize", kTiny, "--text", "a", "--file", "/dev/null"}, "--text");
+    row("missing text file", {"tokenize", kTiny, "--file", "/no/such.txt"}, "/no/such.txt");
+    row("batch", {"bench", kTiny, "--batch", "0"}, "--batch");
+    row("bench beyond the context", {"bench", kTiny, "--prompt-tokens", "3000"}, "--prompt-tokens");
+    row("depth without pages", {"bench", kTiny, "--depth", "32", "--kv-layout", "contiguous"}, "--depth");
+  }
+  void mistakesAreNamedInOneLine() {
+    QFETCH(QStringList, arguments);
+    QFETCH(QString, says);
+    const Outcome outcome = run(arguments);
+    VERIFY_REFUSED(outcome);
+    QVERIFY2(outcome.errorLine().contains(says), outcome.err.constData());
+  }
+
+  void anUnreadableFileIsNamed() {
+    const QTemporaryDir folder;
+    const QString file = folder.filePath("locked.gguf");
+    QVERIFY(QFile::copy(data("valid/valid_tiny.gguf"), file));
+    QVERIFY(QFile::setPermissions(file, {}));
+    const Outcome outcome = run({"info", file}, {}, asNobody);
+    if (outcome.code < 0) QSKIP("another user may not run the program");
+    VERIFY_REFUSED(outcome);
+    QVERIFY(outcome.errorLine().contains("locked.gguf"));
+  }
+
+  void aFullDiskIsAnError_data() {
+    QTest::addColumn<QStringList>("arguments");
+    QTest::newRow("text") << QStringList{"generate", kTiny, "--prompt", "a", "--max-tokens", "3"};
+    QTest::newRow("json") << QStringList{"generate", kTiny, "--prompt", "a", "--max-tokens", "3", "--json"};
+    QTest::newRow("info") << QStringList{"info", kTiny};
+    QTest::newRow("help") << QStringList{"--help"};
+  }
+  void aFullDiskIsAnError() {
+    QFETCH(QStringList, arguments);
+    const Outcome outcome = run(arguments, "/dev/full");
+    VERIFY_REFUSED(outcome);
+    QVERIFY2(outcome.errorLine().contains("standard output"), outcome.err.constData());
+  }
+
+  void aSignalStopsCleanly() {
+    QProcess process;
+    process.start(INFEROSCOPE_BINARY_DIR "/inferoscope-cli", {"bench", kTiny, "--repeats", "1000"});
+    QVERIFY(process.waitForStarted());
+    QTest::qWait(300);
+    process.terminate();
+    QVERIFY(process.waitForFinished(20000));
+    QCOMPARE(process.exitStatus(), QProcess::NormalExit);
+    QCOMPARE(process.exitCode(), 130);
+    QCOMPARE(process.readAllStandardError(), QByteArray("inferoscope-cli: stopped\n"));
+  }
+
+  // ---- Broken files: every one gets its verdict
+
+  void everyCaseFileGetsItsVerdict_data() {
+    QTest::addColumn<QString>("file");
+    QTest::addColumn<QString>("verdict");
+    QFile table(data("cases/cases.tsv"));
+    QVERIFY(table.open(QIODevice::ReadOnly));
+    table.readLine();
+    while (!table.atEnd()) {
+      const QStringList columns = QString::fromUtf8(table.readLine()).split('\t');
+      if (columns[2] != "(part)") QTest::newRow(qPrintable(columns[0])) << columns[0] << columns[2];
+    }
+  }
+  void everyCaseFileGetsItsVerdict() {
+    QFETCH(QString, file);
+    QFETCH(QString, verdict);
+    const QString path = data("cases/") + file;
+    const Outcome outcome = run({"generate", path, "--prompt", "abc", "--max-tokens", "3", "--json"});
+    if (verdict == "ACCEPT" || verdict == "NOTICE") {
+      VERIFY_DONE(outcome);
+      QCOMPARE(outcome.json()["ids"].toArray().isEmpty(), false);
+      if (verdict == "NOTICE") QVERIFY(!outcome.json()["notices"].toArray().isEmpty());
+      return;
+    }
+    VERIFY_REFUSED(outcome);
+    QVERIFY2(outcome.errorLine().contains(file.section('/', 0, 0)), outcome.err.constData());
+    QCOMPARE(outcome.errorLine().contains("non-finite"), verdict == "NONFINITE");
+  }
+
+  void everyValidFileAnswers_data() {
+    QTest::addColumn<QString>("file");
+    const QDir folder(data("valid"));
+    for (const QString& name : folder.entryList({"*.gguf"})) QTest::newRow(qPrintable(name)) << folder.filePath(name);
+  }
+  void everyValidFileAnswers() {
+    QFETCH(QString, file);
+    const Outcome outcome = run({"generate", file, "--prompt", "abc", "--chat", "--max-tokens", "3", "--json"});
+    if (file.contains("00002-of") && outcome.code != 0) {  // may name part 1 instead
+      VERIFY_REFUSED(outcome);
+      QVERIFY2(outcome.errorLine().contains("00001-of-00002"), outcome.err.constData());
+      return;
+    }
+    VERIFY_DONE(outcome);
+    if (file.contains("no_template")) QVERIFY(outcome.json()["notices"].toArray().size() >= 2);
+  }
+};
+
+QTEST_GUILESS_MAIN(TestCli)
+#include "tst_cli.moc"
