@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "gui/session/engine_worker.h"
 
+#include "core/backend/thread_priority.h"
 #include "core/error.h"
 #include "core/model/model_store.h"
-
-#include <sys/resource.h>
 
 #include <chrono>
 #include <utility>
 
 namespace inferoscope::gui {
 namespace {
-
-// The machine is shared with the window: it comes first. Threads that this one starts inherit it.
-constexpr int kNiceness = 5;
 
 constexpr std::chrono::milliseconds kProgressInterval{50};
 
@@ -49,7 +45,7 @@ void EngineWorker::setState(RunState state) {
 }
 
 void EngineWorker::load(const std::string& source, std::stop_token cancel) {
-  (void)setpriority(PRIO_PROCESS, 0, kNiceness);  // of this thread; without it all works, less smoothly
+  core::lowerThreadPriority();  // the machine is shared with the window: it comes first
   const RunState before = m_state;
   setState(RunState::kLoading);
   const bool loaded = tryLoad(source, std::move(cancel));
