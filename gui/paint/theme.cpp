@@ -63,6 +63,7 @@ Theme themeOf(const QPalette& palette) {
   theme.dim = readable(mix(theme.surface, theme.text, 0.6), theme.surface);
   theme.line = mix(theme.surface, theme.text, theme.dark ? 0.18 : 0.16);
   theme.well = mix(theme.surface, theme.text, theme.dark ? 0.10 : 0.07);
+  theme.kept = mix(theme.surface, theme.text, theme.dark ? 0.26 : 0.20);
   theme.quiet = mix(theme.surface, theme.text, 0.42);
   theme.outline = theme.text;
   theme.prefill = mark(kOwnerHues[0], theme.surface);

@@ -25,7 +25,8 @@ struct Theme {
   QColor dim;      // text of less weight, still readable
   QColor line;     // grids and frames
   QColor well;     // an empty place
-  QColor quiet;    // held by nobody, yet not empty
+  QColor kept;     // held by nobody, yet not empty
+  QColor quiet;    // marks that belong to no request
   QColor outline;  // around what is chosen
   QColor prefill;  // series
   QColor decode;

@@ -31,6 +31,7 @@ class Palette {
 
   QRgb surface() const { return m_theme.surface.rgb(); }
   QRgb well() const { return m_theme.well.rgb(); }
+  QRgb kept() const { return m_theme.kept.rgb(); }
   QRgb quiet() const { return m_theme.quiet.rgb(); }
 
   const Tones& of(core::SeqId owner) {
@@ -69,7 +70,7 @@ QRgb flatColor(const BlockInfo& block, Palette& palette) {
     case BlockState::kFree:
       return palette.well();
     case BlockState::kCached:
-      return palette.quiet();
+      return palette.kept();
     case BlockState::kUsed:
       return palette.of(block.owner).full;
     case BlockState::kShared:

@@ -2,6 +2,8 @@
 #include "gui/views/requests_view.h"
 
 #include "gui/paint/empty_stack.h"
+#include "gui/paint/marks.h"
+#include "gui/paint/theme.h"
 #include "gui/views/requests_layout.h"
 #include "gui/views/words.h"
 
@@ -21,8 +23,11 @@ namespace {
 
 constexpr int kPauseMs = 200;  // five updates a second are as many as eyes can read
 
-// In characters of the font. Measuring all cells instead would take 20 ms an update.
-constexpr std::array<int, RequestsModel::kNumColumns> kColumnChars = {13, 13, 8, 10, 8, 8, 7, 9, 9, 9, 12};
+// The widest texts to expect, beside the headings. Measuring all cells instead would take 20 ms an update.
+constexpr std::array<const char*, RequestsModel::kNumColumns> kWidest = {
+    "request 9,999", "preempted", "99,999",  "99,999",  "99,999",           "9,999",
+    "99,999",        "99",        "99.9 ms", "99.9 ms", "the batch is full"};
+constexpr int kPadding = 14;
 
 }  // namespace
 
@@ -55,16 +60,25 @@ void RequestsView::buildTable() {
   m_table->setMouseTracking(true);
   m_table->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
   m_table->verticalHeader()->hide();
-  m_table->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 6);
   QHeaderView* header = m_table->horizontalHeader();
   header->setHighlightSections(false);
   header->setStretchLastSection(true);
   header->setSortIndicatorClearable(true);
   header->setSortIndicator(-1, Qt::AscendingOrder);
   m_table->setSortingEnabled(true);
+  sizeColumns();
+}
+
+void RequestsView::sizeColumns() {
+  m_table->setFont(smallFont(font()));
+  const QFontMetrics metrics = m_table->fontMetrics();
+  m_table->verticalHeader()->setDefaultSectionSize(metrics.height() + 6);
   for (int column = 0; column < RequestsModel::kNumColumns; ++column) {
-    const int chars = kColumnChars[static_cast<std::size_t>(column)];
-    m_table->setColumnWidth(column, chars * fontMetrics().averageCharWidth() + 8);
+    const QString heading = m_model->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
+    const int text = metrics.horizontalAdvance(QString::fromLatin1(kWidest[static_cast<std::size_t>(column)]));
+    const bool marked = column == RequestsModel::kRequest || column == RequestsModel::kState;
+    const int mark = marked ? metrics.height() : 0;
+    m_table->setColumnWidth(column, std::max(text + mark, metrics.horizontalAdvance(heading)) + kPadding);
   }
 }
 
@@ -146,6 +160,7 @@ void RequestsView::copyRows() const {
 void RequestsView::changeEvent(QEvent* event) {
   View::changeEvent(event);
   if (event->type() == QEvent::PaletteChange) m_model->setTheme(themeOf(palette()));
+  if (event->type() == QEvent::FontChange) sizeColumns();
 }
 
 bool RequestsView::eventFilter(QObject* watched, QEvent* event) {

@@ -34,6 +34,7 @@ class RequestsView : public View {
 
  private:
   void buildTable();
+  void sizeColumns();
   void connectTable();
   void refresh();
   void obeySelection();

@@ -9,7 +9,6 @@ namespace inferoscope::gui {
 
 namespace {
 
-constexpr std::int64_t kLeastWindowNs = 100'000'000;  // a shorter one at the end says nothing yet
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 WorkSum& operator+=(WorkSum& sum, const WorkSum& bin) {
@@ -112,7 +111,8 @@ RateSeries ratesOf(const WorkHistory& history, double from_s, double to_s, int m
     }
     const std::int64_t start_ns = bin * WorkHistory::kBinNs;
     const std::int64_t end_ns = std::min((bin + per_point) * WorkHistory::kBinNs, history.endNs());
-    if (end_ns - start_ns < kLeastWindowNs) break;
+    const bool whole = end_ns == (bin + per_point) * WorkHistory::kBinNs;
+    if (!whole && !series.seconds.empty()) break;  // a part of a window is too little to judge by
     if (static_cast<double>(start_ns) / 1e9 > to_s) break;
     addPoint(series, sum, static_cast<double>(start_ns) / 1e9, static_cast<double>(end_ns - start_ns) / 1e9);
   }

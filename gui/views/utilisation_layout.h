@@ -50,6 +50,7 @@ class WorkHistory {
 };
 
 // Rates over windows of one or more bins, one point a window, at its middle. NaN where records were lost.
+// The window that is under way is left out, unless it is the only one.
 struct RateSeries {
   std::vector<double> seconds;
   std::vector<double> prefill_per_s;
