@@ -39,10 +39,10 @@ std::size_t placeOf(std::vector<core::SeqId>& places, core::SeqId id) {
   return static_cast<std::size_t>(place - places.begin());
 }
 
-// Lanes for `room` pixels of height. The batch comes first but leaves the queue a quarter; what doesn't fit even at the
-// least height is cut off.
+// Lanes for `room` pixels of height. The batch comes first but leaves the queue a quarter, if it needs as much; what
+// doesn't fit even at the least height is cut off.
 void shareRoom(LanesLayout& layout, int room) {
-  const int batch_room = layout.queue_lanes > 0 ? room * 3 / 4 : room;
+  const int batch_room = room - std::min(room / 4, layout.queue_lanes * kQueueLane);
   if (layout.batch_lanes > 0) {
     layout.batch_lane = std::clamp(batch_room / layout.batch_lanes, kLeastLane, kBatchLane);
     layout.batch_lanes = std::min(layout.batch_lanes, batch_room / layout.batch_lane);

@@ -166,7 +166,7 @@ void BatchLanesView::paintNames(QPainter& painter, const LanesLayout& layout, co
   const auto put = [&](const QRect& row, const QString& words, const QColor& color) {
     const QRect area(kMargin, row.center().y() - metrics.height() / 2, width, metrics.height());
     painter.setPen(color);
-    painter.drawText(area, Qt::AlignLeft | Qt::AlignVCenter, metrics.elidedText(words, Qt::ElideRight, width));
+    painter.drawText(area, Qt::AlignLeft | Qt::AlignVCenter, metrics.elidedText(words, Qt::ElideMiddle, width));
   };
   put(layout.ran, tr("ran"), theme.dim);
   put(layout.waiting, tr("waiting"), theme.dim);

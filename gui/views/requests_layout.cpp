@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <unordered_map>
 
 namespace inferoscope::gui {
 
@@ -133,25 +132,27 @@ void RequestsModel::setTheme(const Theme& theme) {
 }
 
 void RequestsModel::setRequests(const std::vector<core::RequestInfo>& requests) {
-  removeGone(requests);
-  insertNew(requests);
-  std::unordered_map<core::SeqId, const core::RequestInfo*> by_id;
+  ById by_id;
   for (const core::RequestInfo& request : requests) by_id.emplace(request.seq, &request);
-  for (core::RequestInfo& row : m_rows) row = *by_id.at(row.seq);
+  removeGone(by_id);
+  for (core::RequestInfo& row : m_rows) {
+    const auto now = by_id.find(row.seq);
+    row = *now->second;
+    by_id.erase(now);
+  }
+  insertNew(by_id);
   if (!m_rows.empty()) emit dataChanged(index(0, 0), index(rowCount() - 1, kNumColumns - 1));
 }
 
-void RequestsModel::removeGone(const std::vector<core::RequestInfo>& requests) {
-  const auto gone = [&requests](const core::RequestInfo& row) {
-    return std::ranges::find(requests, row.seq, &core::RequestInfo::seq) == requests.end();
-  };
+void RequestsModel::removeGone(const ById& now) {
+  const auto gone = [&](int row) { return !now.contains(m_rows[static_cast<std::size_t>(row)].seq); };
   for (int end = rowCount(); end > 0;) {
-    if (!gone(m_rows[static_cast<std::size_t>(end - 1)])) {
+    int begin = end;
+    while (begin > 0 && gone(begin - 1)) --begin;
+    if (begin == end) {
       --end;
       continue;
     }
-    int begin = end - 1;
-    while (begin > 0 && gone(m_rows[static_cast<std::size_t>(begin - 1)])) --begin;
     beginRemoveRows({}, begin, end - 1);
     m_rows.erase(m_rows.begin() + begin, m_rows.begin() + end);
     endRemoveRows();
@@ -159,15 +160,13 @@ void RequestsModel::removeGone(const std::vector<core::RequestInfo>& requests) {
   }
 }
 
-void RequestsModel::insertNew(const std::vector<core::RequestInfo>& requests) {
-  std::vector<core::RequestInfo> fresh;
-  for (const core::RequestInfo& request : requests) {
-    if (rowOf(request.seq) < 0) fresh.push_back(request);
-  }
+void RequestsModel::insertNew(const ById& fresh) {
   if (fresh.empty()) return;
-  std::ranges::sort(fresh, std::ranges::greater{}, &core::RequestInfo::seq);
-  beginInsertRows({}, 0, static_cast<int>(fresh.size()) - 1);
-  m_rows.insert(m_rows.begin(), fresh.begin(), fresh.end());
+  std::vector<core::RequestInfo> rows;
+  for (const auto& [seq, request] : fresh) rows.push_back(*request);
+  std::ranges::sort(rows, std::ranges::greater{}, &core::RequestInfo::seq);
+  beginInsertRows({}, 0, static_cast<int>(rows.size()) - 1);
+  m_rows.insert(m_rows.begin(), rows.begin(), rows.end());
   endInsertRows();
 }
 

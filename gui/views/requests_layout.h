@@ -6,6 +6,7 @@
 
 #include <QAbstractTableModel>
 
+#include <unordered_map>
 #include <vector>
 
 namespace inferoscope::gui {
@@ -46,8 +47,10 @@ class RequestsModel : public QAbstractTableModel {
   void sort(int column, Qt::SortOrder order) override;
 
  private:
-  void removeGone(const std::vector<core::RequestInfo>& requests);
-  void insertNew(const std::vector<core::RequestInfo>& requests);
+  using ById = std::unordered_map<core::SeqId, const core::RequestInfo*>;
+
+  void removeGone(const ById& now);
+  void insertNew(const ById& fresh);
 
   Theme m_theme;
   std::vector<core::RequestInfo> m_rows;

@@ -256,25 +256,48 @@ bool UtilisationView::eventFilter(QObject* watched, QEvent* event) {
 }
 
 QString UtilisationView::explain(const QPoint& point) const {
-  const QString over = tr("\nAveraged over windows of at least %1 of lane time (pauses don't count). The band marks "
+  const auto at = std::ranges::find_if(m_strips, [&](const Strip& each) {
+    return point.y() >= each.title->outerRect().top() && point.y() <= each.rect->outerRect().bottom();
+  });
+  if (at == m_strips.end() || at->graph->dataCount() == 0) return {};
+  const QString over = tr("Averaged over windows of at least %1 of lane time (pauses don't count). The band marks "
                           "windows of mostly prefill. The wheel shows more or less time.")
                            .arg(durationText(WorkHistory::kBinNs));
-  const auto within = [&](StripIndex index) {
-    const Strip& at = m_strips[static_cast<std::size_t>(index)];
-    return point.y() >= at.title->outerRect().top() && point.y() <= at.rect->outerRect().bottom();
-  };
-  if (within(kTokens)) return tr("Tokens computed ÷ time, prompt and output tokens apart. Counted.") + over;
-  if (within(kBandwidth)) {
-    return tr("Bytes that the steps had to move at least once (weights, KV, activations, scores; counted from the "
-              "shapes) ÷ measured time. 100% is the read bandwidth that the probe reached on this machine.") +
-           over;
+  const auto index = static_cast<StripIndex>(at - m_strips.begin());
+  return valuesAt(index, point.x()) + QStringLiteral("\n") + formula(index) + QStringLiteral("\n") + over;
+}
+
+QString UtilisationView::valuesAt(StripIndex index, int x) const {
+  const Strip& at = m_strips[index];
+  const double seconds = at.rect->axis(QCPAxis::atBottom)->pixelToCoord(x);
+  const auto valueOf = [seconds](const QCPGraph* graph) { return graph->data()->at(graph->findBegin(seconds))->value; };
+  const double value = valueOf(at.graph);
+  const QString words = index == kTokens
+                            ? tr("decode %1, prefill %2").arg(tokenRateText(value), tokenRateText(valueOf(m_prefill)))
+                        : index == kCache || m_limits.measured() ? shareText(value / 100)
+                        : index == kBandwidth                    ? byteRateText(value * 1e9)
+                                                                 : flopRateText(value * 1e9);
+  return tr("At %1 s: %2").arg(significantText(std::max(0.0, seconds)), words);
+}
+
+QString UtilisationView::formula(StripIndex index) {
+  switch (index) {
+    case kTokens:
+      return tr("Tokens computed ÷ time, prompt and output tokens apart. Counted.");
+    case kBandwidth:
+      return tr(
+          "Bytes that the steps had to move at least once (weights, KV, activations, scores; counted from the "
+          "shapes) ÷ measured time. 100% is the read bandwidth that the probe reached on this machine.");
+    case kCompute:
+      return tr(
+          "FLOPs of the steps (a multiply-add is two; counted from the shapes) ÷ measured time. 100% is what the "
+          "probe reached on this machine; integer dot products are held against the integer rate.");
+    case kCache:
+      return tr("KV blocks held by a request ÷ all blocks, while a step runs. Counted.");
+    case kNumStrips:
+      break;
   }
-  if (within(kCompute)) {
-    return tr("FLOPs of the steps (a multiply-add is two; counted from the shapes) ÷ measured time. 100% is what the "
-              "probe reached on this machine; integer dot products are held against the integer rate.") +
-           over;
-  }
-  return tr("KV blocks held by a request ÷ all blocks, after each step. Counted.") + over;
+  return {};
 }
 
 }  // namespace inferoscope::gui

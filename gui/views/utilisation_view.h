@@ -55,6 +55,8 @@ class UtilisationView : public View {
   void zoom(int direction);
   Strip& strip(StripIndex index) { return m_strips[static_cast<std::size_t>(index)]; }
   QString explain(const QPoint& point) const;
+  QString valuesAt(StripIndex index, int x) const;
+  static QString formula(StripIndex index);
 
   QCustomPlot* m_plot;
   EmptyStack* m_stack;
