@@ -35,44 +35,99 @@ bool isGreedy(const SamplingParams& params) {
 bool usable(std::span<const float> logits) {
   bool any = false;
   for (const float logit : logits) {
-    if (std::isnan(logit) || logit == std::numeric_limits<float>::infinity()) return false;
-    any |= logit != -std::numeric_limits<float>::infinity();
+    if (!(logit < std::numeric_limits<float>::infinity())) return false;  // NaN is not less either
+    any |= logit > -std::numeric_limits<float>::infinity();
   }
   return any;
 }
 
-// All ids that are not banned, best first as far as the filters look: the first top_k, or all.
-std::vector<TokenId> ranked(std::span<const float> logits, int top_k) {
-  std::vector<TokenId> ids(logits.size());
-  std::iota(ids.begin(), ids.end(), 0);
-  std::erase_if(
-      ids, [&](TokenId id) { return logits[static_cast<std::size_t>(id)] == -std::numeric_limits<float>::infinity(); });
-  const auto better = [&](TokenId a, TokenId b) {
-    const float x = logits[static_cast<std::size_t>(a)];
-    const float y = logits[static_cast<std::size_t>(b)];
-    return x != y ? x > y : a < b;
-  };
-  if (top_k > 0 && static_cast<std::size_t>(top_k) < ids.size()) {
-    std::partial_sort(ids.begin(), ids.begin() + top_k, ids.end(), better);
-    ids.resize(static_cast<std::size_t>(top_k));
-  } else {
-    std::ranges::sort(ids, better);
+std::vector<TokenId> notBanned(std::span<const float> logits) {
+  std::vector<TokenId> ids;
+  ids.reserve(logits.size());
+  for (std::size_t id = 0; id < logits.size(); ++id) {
+    if (logits[id] != -std::numeric_limits<float>::infinity()) ids.push_back(static_cast<TokenId>(id));
   }
   return ids;
 }
 
-void normalize(std::vector<float>& probs) {
-  const double sum = std::accumulate(probs.begin(), probs.end(), 0.0);
-  for (float& prob : probs) prob = static_cast<float>(prob / sum);
+// Ids by falling probability, ranked only as far as somebody looks: of a large vocabulary nearly all of the
+// probability lies in a few ids, and sorting the rest would take longer than a layer of the model.
+class Ranking {
+ public:
+  Ranking(std::span<const float> logits, const SamplingParams& params)
+      : m_logits(logits), m_ids(notBanned(logits)), m_temperature(isGreedy(params) ? 1.0F : params.temperature) {
+    const auto top_k = static_cast<std::size_t>(std::max(params.top_k, 0));
+    if (top_k > 0 && top_k < m_ids.size()) {
+      rankTo(top_k);
+      m_ids.resize(top_k);
+    }
+    if (m_ids.empty()) return;
+    rankTo(1);
+    for (const TokenId id : m_ids) m_sum += weight(id);
+  }
+
+  std::size_t size() const { return m_ids.size(); }
+  TokenId id(std::size_t rank) {
+    if (rank >= m_num_ranked) rankTo(std::max(rank + 1, kGrowth * m_num_ranked));
+    return m_ids[rank];
+  }
+  // Among all that are left after top-k.
+  double probability(std::size_t rank) { return weight(id(rank)) / m_sum; }
+
+ private:
+  static constexpr std::size_t kGrowth = 8;
+
+  float logit(TokenId id) const { return m_logits[static_cast<std::size_t>(id)]; }
+  double weight(TokenId id) const { return std::exp((logit(id) - logit(m_ids.front())) / m_temperature); }
+
+  void rankTo(std::size_t count) {
+    count = std::min(count, m_ids.size());
+    if (count <= m_num_ranked) return;
+    const auto better = [&](TokenId a, TokenId b) { return logit(a) != logit(b) ? logit(a) > logit(b) : a < b; };
+    const auto at = [&](std::size_t rank) { return m_ids.begin() + static_cast<std::ptrdiff_t>(rank); };
+    std::partial_sort(at(m_num_ranked), at(count), m_ids.end(), better);
+    m_num_ranked = count;
+  }
+
+  std::span<const float> m_logits;
+  std::vector<TokenId> m_ids;
+  std::size_t m_num_ranked = 0;
+  float m_temperature;  // a temperature of 0 is greedy and is answered before; here it stands for "not set"
+  double m_sum = 0;
+};
+
+// How many of the ranked ids top-p and min-p leave: at least one.
+std::size_t numKept(Ranking& ranking, const SamplingParams& params) {
+  std::size_t n = ranking.size();
+  if (params.top_p < 1.0F) {
+    double sum = 0;
+    for (n = 0; n < ranking.size() && sum < static_cast<double>(params.top_p); ++n) sum += ranking.probability(n);
+    n = std::max<std::size_t>(n, 1);
+  }
+  if (params.min_p > 0.0F) {
+    const double least = static_cast<double>(params.min_p) * ranking.probability(0);
+    std::size_t above = 1;
+    while (above < n && ranking.probability(above) >= least) ++above;
+    n = above;
+  }
+  return n;
 }
 
-// Keeps the first n of the ranked candidates, at least one.
-void keep(Candidates& candidates, std::size_t n) {
-  n = std::max<std::size_t>(n, 1);
-  if (n >= candidates.ids.size()) return;
-  candidates.ids.resize(n);
-  candidates.probs.resize(n);
-  normalize(candidates.probs);
+// The rank where the summed probability of those kept passes `draw`, in [0, 1).
+std::size_t drawRank(Ranking& ranking, const SamplingParams& params, double draw) {
+  const bool cut = params.top_p < 1.0F || params.min_p > 0.0F;
+  const std::size_t num_kept = cut ? numKept(ranking, params) : ranking.size();
+  double remaining = draw;
+  if (cut) {
+    double sum = 0;
+    for (std::size_t rank = 0; rank < num_kept; ++rank) sum += ranking.probability(rank);
+    remaining *= sum;
+  }
+  for (std::size_t rank = 0; rank < num_kept; ++rank) {
+    remaining -= ranking.probability(rank);
+    if (remaining < 0) return rank;
+  }
+  return num_kept - 1;
 }
 
 }  // namespace
@@ -95,28 +150,15 @@ void Sampler::adjust(std::span<float> logits, const SamplingParams& params, std:
 }
 
 Candidates Sampler::filter(std::span<const float> logits, const SamplingParams& params) {
+  Ranking ranking(logits, params);
   Candidates candidates;
-  candidates.ids = ranked(logits, params.top_k);
-  if (candidates.ids.empty()) return candidates;
-  // A temperature of 0 is greedy and is answered before; here 0 stands for "not set".
-  const float temperature = isGreedy(params) ? 1.0F : params.temperature;
-  const float best = logits[static_cast<std::size_t>(candidates.ids.front())];
-  candidates.probs.reserve(candidates.ids.size());
-  for (const TokenId id : candidates.ids) {
-    candidates.probs.push_back(std::exp((logits[static_cast<std::size_t>(id)] - best) / temperature));
-  }
-  normalize(candidates.probs);
-
-  if (params.top_p < 1.0F) {
-    double sum = 0;
-    std::size_t n = 0;
-    while (n < candidates.probs.size() && sum < static_cast<double>(params.top_p)) sum += candidates.probs[n++];
-    keep(candidates, n);
-  }
-  if (params.min_p > 0.0F) {
-    const float least = params.min_p * candidates.probs.front();
-    const auto end = std::ranges::find_if(candidates.probs, [&](float prob) { return prob < least; });
-    keep(candidates, static_cast<std::size_t>(end - candidates.probs.begin()));
+  if (ranking.size() == 0) return candidates;
+  const std::size_t num_kept = numKept(ranking, params);
+  double sum = 0;
+  for (std::size_t rank = 0; rank < num_kept; ++rank) sum += ranking.probability(rank);
+  for (std::size_t rank = 0; rank < num_kept; ++rank) {
+    candidates.ids.push_back(ranking.id(rank));
+    candidates.probs.push_back(static_cast<float>(ranking.probability(rank) / sum));
   }
   return candidates;
 }
@@ -127,18 +169,15 @@ Sampler::Result Sampler::sample(std::span<const float> logits, int num_tokens, c
   if (!usable(logits)) {
     return {.error = "non-finite logits: the model's weights or its arithmetic are broken (NaN or infinity)"};
   }
-  m_scratch.assign(logits.begin(), logits.end());
-  adjust(m_scratch, params, history);
-  if (!usable(m_scratch)) return {.error = "no token is left to sample: all logits are banned or non-finite"};
-  if (isGreedy(params)) return {.token = argmax(m_scratch)};
-
-  const Candidates candidates = filter(m_scratch, params);
-  double remaining = uniform(params.seed, position);
-  for (std::size_t i = 0; i < candidates.ids.size(); ++i) {
-    remaining -= candidates.probs[i];
-    if (remaining < 0) return {.token = candidates.ids[i]};
+  if (!params.logit_bias.empty() || params.repeat_penalty != 1.0F) {
+    m_scratch.assign(logits.begin(), logits.end());
+    adjust(m_scratch, params, history);
+    logits = m_scratch;
+    if (!usable(logits)) return {.error = "no token is left to sample: all logits are banned or non-finite"};
   }
-  return {.token = candidates.ids.back()};
+  if (isGreedy(params)) return {.token = argmax(logits)};
+  Ranking ranking(logits, params);
+  return {.token = ranking.id(drawRank(ranking, params, uniform(params.seed, position)))};
 }
 
 }  // namespace inferoscope::core

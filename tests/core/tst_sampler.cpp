@@ -10,6 +10,8 @@
 #include <fstream>
 #include <limits>
 #include <map>
+#include <numeric>
+#include <set>
 
 using namespace inferoscope::core;
 using nlohmann::json;
@@ -135,6 +137,45 @@ class TestSampler : public QObject {
     params.top_k = 0;
     params.min_p = 0.5F;  // exp(-1) = 0.37 of the best is below
     QCOMPARE(Sampler::filter(logits, params).ids, (std::vector<TokenId>{1}));
+  }
+
+  // Only as much of a large vocabulary is ranked as is looked at: the result is that of ranking all of it.
+  void aLargeVocabularyIsRankedRight_data() {
+    QTest::addColumn<float>("temperature");
+    QTest::addColumn<float>("top_p");
+    QTest::newRow("a few ids") << 0.5F << 0.9F;
+    QTest::newRow("some hundreds") << 2.0F << 0.9F;
+    QTest::newRow("nearly all") << 50.0F << 0.95F;
+    QTest::newRow("all") << 50.0F << 1.0F;
+  }
+  void aLargeVocabularyIsRankedRight() {
+    QFETCH(float, temperature);
+    QFETCH(float, top_p);
+    std::vector<float> logits(5000);
+    for (std::size_t i = 0; i < logits.size(); ++i)
+      logits[i] = static_cast<float>(i * 7919 % 4000) * 0.01F;  // with ties
+    SamplingParams params = warm(temperature);
+    params.top_p = top_p;
+
+    std::vector<TokenId> ids(logits.size());
+    std::iota(ids.begin(), ids.end(), 0);
+    std::ranges::stable_sort(ids,
+                             [&](TokenId a, TokenId b) { return logits[std::size_t(a)] > logits[std::size_t(b)]; });
+    double total = 0, sum = 0;
+    for (const float logit : logits) total += std::exp(double(logit) / temperature);
+    std::size_t kept = 0;
+    while (kept < ids.size() && sum < double(top_p))
+      sum += std::exp(double(logits[std::size_t(ids[kept++])]) / temperature) / total;
+
+    const Candidates candidates = Sampler::filter(logits, params);
+    QVERIFY(std::abs(int(candidates.ids.size()) - int(kept)) <= 1);  // sums in another order
+    ids.resize(candidates.ids.size());
+    QCOMPARE(candidates.ids, ids);
+    QVERIFY(std::abs(std::accumulate(candidates.probs.begin(), candidates.probs.end(), 0.0) - 1) < 1e-5);
+    const std::set<TokenId> allowed(ids.begin(), ids.end());
+    for (int position = 0; position < 50; ++position) {
+      QVERIFY(allowed.contains(Sampler().sample(logits, 5000, params, {}, position).token));
+    }
   }
 
   // The same draw whatever happens around it; another one at another position or seed.
