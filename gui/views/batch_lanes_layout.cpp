@@ -188,7 +188,8 @@ LanesLayout layoutLanes(const QSize& size, int line_height, const std::deque<Lan
   }
   shareRoom(layout, std::max(0, layout.axis.top() - 2 * kSpacing - top));
   layout.batch = row(layout.batch_lanes * layout.batch_lane, kSpacing);
-  layout.queue = row(layout.queue_lanes * layout.queue_lane, 0);
+  layout.queue = row(layout.queue_lanes * layout.queue_lane, kSpacing);
+  layout.axis.moveTop(std::min(layout.axis.top(), top));
   return layout;
 }
 

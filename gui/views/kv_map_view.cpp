@@ -107,8 +107,14 @@ void KvMapView::paintLabels(QPainter& painter, const KvMapGrid& places, const QI
   small.setPixelSize(std::clamp(places.cell * 3 / 8, 8, 12));
   painter.setFont(small);
   std::unordered_map<QRgb, QColor> inks;  // by what they are written on
-  const auto label = [&](const QRect& cell, const QPoint& ground, int alignment, const QString& words) {
-    const QRgb under = image.pixel(ground - places.area.topLeft());
+  const QFontMetrics metrics = painter.fontMetrics();
+  const auto label = [&](const QRect& cell, const QPoint& corner, int alignment, const QString& words) {
+    const QPoint ground = corner - places.area.topLeft();
+    const QRgb under = image.pixel(ground);
+    // Where the fill level runs through the text, the text gets a ground of one colour.
+    const QRect box = metrics.boundingRect(cell, alignment, words).intersected(cell);
+    const int far = corner.y() == cell.top() ? box.bottom() - metrics.descent() : box.top() + metrics.descent();
+    if (image.pixel(ground.x(), far - places.area.top()) != under) painter.fillRect(box, QColor(under));
     const auto [ink, fresh] = inks.try_emplace(under);
     if (fresh) ink->second = readable(QColor(under), QColor(under));  // quiet: the cells are the picture
     painter.setPen(ink->second);

@@ -6,6 +6,7 @@
 
 #include <QApplication>
 #include <QDir>
+#include <QWheelEvent>
 
 #include <memory>
 
@@ -19,6 +20,7 @@ struct Scene {
   const gui::Frame* frame;  // null: no model
   bool limits;
   core::SeqId chosen;
+  int wheel = 0;  // notches towards the screen
 };
 
 void grab(const gui::ViewRow& row, const Scene& scene, const QString& theme, const QDir& folder) {
@@ -32,6 +34,11 @@ void grab(const gui::ViewRow& row, const Scene& scene, const QString& theme, con
     view->showFrame(*scene.frame);
   }
   selection.setRequest(scene.chosen);
+  for (int i = 0; i < scene.wheel; ++i) {
+    const QPointF middle = view->rect().center();
+    QWheelEvent notch(middle, view->mapToGlobal(middle), {}, QPoint(0, 120), {}, {}, Qt::NoScrollPhase, false);
+    QApplication::sendEvent(view.get(), &notch);
+  }
   QApplication::processEvents();
   const QString name = QStringLiteral("%1-%2-%3.png").arg(QLatin1String(row.id), theme, QLatin1String(scene.name));
   view->grab().save(folder.filePath(name));
@@ -51,6 +58,7 @@ int main(int argc, char** argv) {
                           {"small", &small, false, {}},
                           {"full", &full, true, {}},
                           {"chosen", &full, true, full.snapshot->requests.front().seq},
+                          {"zoomed", &full, true, {}, 6},
                           {"many", &many, true, {}}};
   for (const bool dark : {false, true}) {
     QApplication::setPalette(dark ? tests::darkPalette() : tests::lightPalette());

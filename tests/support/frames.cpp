@@ -277,7 +277,7 @@ gui::Frame smallFrame() {
 }
 
 gui::Frame fullFrame() {
-  return ToyScheduler({.num_blocks = 150, .max_sequences = 8, .num_requests = 40, .num_steps = 160}).run();
+  return ToyScheduler({.num_blocks = 110, .max_sequences = 8, .num_requests = 40, .num_steps = 160}).run();
 }
 
 gui::Frame blocksFrame(int num_blocks) {
