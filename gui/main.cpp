@@ -12,6 +12,7 @@
 #include <QStyleFactory>
 
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <string_view>
 
@@ -39,19 +40,23 @@ bool displayAvailable() {
 
 // Qt aborts where there is no display: answered here, in one line. Pictures and help need none.
 bool choosePlatform(int argc, char** argv) {
-  if (displayAvailable() || has(argc, argv, "-platform") || has(argc, argv, "--platform")) return true;
-  if (!has(argc, argv, "--screenshots") && !has(argc, argv, "--help") && !has(argc, argv, "-h") &&
-      !has(argc, argv, "--version") && !has(argc, argv, "-v")) {
-    return false;
-  }
+  const bool words_only =
+      has(argc, argv, "--help") || has(argc, argv, "-h") || has(argc, argv, "--version") || has(argc, argv, "-v");
+  const bool given = displayAvailable() || has(argc, argv, "-platform") || has(argc, argv, "--platform");
+  if (given && !words_only) return true;
+  if (!words_only && !has(argc, argv, "--screenshots")) return false;
   qputenv("QT_QPA_PLATFORM", "offscreen");
   return true;
 }
 
-// The offscreen platform says so each time a window asks for something that it lacks.
-void printMessage(QtMsgType, const QMessageLogContext&, const QString& text) {
-  if (text.startsWith(QLatin1String("This plugin does not support"))) return;
-  std::fprintf(stderr, "inferoscope: %s\n", qPrintable(text));
+// Qt's talk of what its offscreen platform lacks and of a missing runtime folder is of no use to a person. What is
+// fatal to Qt, such as a display that doesn't answer, ends the program with a code rather than a core dump.
+void printMessage(QtMsgType type, const QMessageLogContext&, const QString& text) {
+  for (const char* noise : {"This plugin does not support", "QStandardPaths: XDG_RUNTIME_DIR not set"}) {
+    if (text.startsWith(QLatin1String(noise))) return;
+  }
+  std::fprintf(stderr, "inferoscope: %s\n", qPrintable(text.simplified()));
+  if (type == QtFatalMsg) std::_Exit(1);
 }
 
 QPalette darkPalette() {

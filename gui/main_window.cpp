@@ -165,6 +165,7 @@ void MainWindow::connectSession() {
     m_model->showLimits(limits);
   });
   connect(&m_session, &Session::optionsInForce, m_knobs, &KnobsPanel::showInForce);
+  connect(&m_session, &Session::optionsInForce, m_model, &ModelPanel::showOptions);
   connect(&m_session, &Session::optionsRefused, m_knobs, &KnobsPanel::showRefusal);
   connect(&m_session, &Session::engineFailed, this, &MainWindow::showMessage);
   connect(&m_session, &Session::requestSubmitted, &m_selection, &Selection::setRequest);
@@ -198,6 +199,7 @@ void MainWindow::openModel(const QString& source) {
   showMessage({});
   m_load->showProgress(source, 0);
   m_session.load(source);
+  if (!m_session.model()) m_session.run();  // a first model runs as soon as it is there; a later one goes on as it was
 }
 
 void MainWindow::useScenario(const core::Scenario& scenario) {
@@ -221,7 +223,7 @@ void MainWindow::showRecent(QMenu* menu) {
   menu->clear();
   for (const QString& source : recentModels()) {
     QAction* action = menu->addAction(source, this, [this, source] { openModel(source); });
-    action->setEnabled(source.startsWith(QStringLiteral("synthetic:")) || QFileInfo::exists(source));
+    action->setEnabled(!source.startsWith(QLatin1Char('/')) || QFileInfo::exists(source));
   }
   if (menu->isEmpty()) menu->addAction(tr("Nothing yet"))->setEnabled(false);
 }
@@ -244,15 +246,10 @@ void MainWindow::togglePresentation() {
   enter ? showFullScreen() : showNormal();
 }
 
-// Loading keeps in mind whether the workload ran, and goes on with it.
 void MainWindow::showRunState(RunState state) {
-  const bool loaded = !m_load->isVisibleTo(this) || state != RunState::kPaused;
   m_load->setVisible(state == RunState::kLoading);
   m_headline->showRunState(state);
   m_workload->showRunState(state);
-  if (state == RunState::kRunning || state == RunState::kPaused) m_was_running |= state == RunState::kRunning;
-  if (!loaded && m_was_running) m_session.run();
-  if (loaded && state == RunState::kPaused) m_was_running = false;
   if (state == RunState::kRunning) {
     m_prompt->showHint({});
     m_progress_timer.start();
@@ -276,6 +273,7 @@ void MainWindow::restoreDefaultLayout() {
 }
 
 void MainWindow::restoreLayout() {
+  if (const QString note = mendSettings(); !note.isEmpty()) showMessage(note);
   const SavedLayout saved = savedLayout();
   if (!saved.geometry.isEmpty()) restoreGeometry(saved.geometry);
   if (saved.state.isEmpty() || !restoreState(saved.state, kLayoutVersion)) restoreDefaultLayout();

@@ -73,8 +73,7 @@ class MainWindow : public QMainWindow {
   std::vector<View*> m_views;
   QMap<QString, QDockWidget*> m_docks;  // by id
   QTimer m_progress_timer;
-  double m_font_points = 0;   // before presentation mode; 0: not in it
-  bool m_was_running = true;  // a workload runs as soon as a model is there
+  double m_font_points = 0;  // before presentation mode; 0: not in it
 };
 
 }  // namespace inferoscope::gui

@@ -3,6 +3,8 @@
 
 #include "core/model/model_store.h"
 
+#include <QCoreApplication>
+#include <QFile>
 #include <QFileInfo>
 #include <QSettings>
 
@@ -17,11 +19,26 @@ class Settings : public QSettings {
   Settings() : QSettings(IniFormat, UserScope, QStringLiteral("inferoscope"), QStringLiteral("workbench")) {}
 };
 
-const QString kGeometry = QStringLiteral("layout/geometry");
-const QString kState = QStringLiteral("layout/state");
-const QString kRecent = QStringLiteral("models/recent");
+constexpr QLatin1String kGeometry("layout/geometry");
+constexpr QLatin1String kState("layout/state");
+constexpr QLatin1String kRecent("models/recent");
 
 }  // namespace
+
+QString mendSettings() {
+  QString path;
+  {
+    const Settings file;
+    if (file.status() != QSettings::FormatError) return {};
+    path = file.fileName();
+  }
+  const QString aside = path + QStringLiteral(".broken");
+  QFile::remove(aside);
+  if (!QFile::rename(path, aside)) return QCoreApplication::translate("Settings", "%1 can't be read").arg(path);
+  return QCoreApplication::translate("Settings",
+                                     "The settings couldn't be read: all is as on a first start. The old file is %1.")
+      .arg(aside);
+}
 
 SavedLayout savedLayout() {
   const Settings file;
@@ -39,9 +56,11 @@ QStringList recentModels() {
 }
 
 void rememberModel(const QString& source) {
+  const QFileInfo file(source);
+  const QString name = file.exists() ? file.absoluteFilePath() : source;
   QStringList models = recentModels();
-  models.removeAll(source);
-  models.prepend(source);
+  models.removeAll(name);
+  models.prepend(name);
   Settings().setValue(kRecent, models.mid(0, kMostRecent));
 }
 

@@ -13,7 +13,8 @@ namespace inferoscope::gui {
 namespace {
 
 constexpr std::int64_t kWindowNs = 1'000'000'000;
-constexpr double kValueScale = 2.4;  // of the window's font
+constexpr std::int64_t kRecentNs = 10'000'000'000;  // the other phase is worth a word for so long
+constexpr double kValueScale = 2.4;                 // of the window's font
 constexpr double kVerdictScale = 2.7;
 
 QString phaseName(core::Phase phase) {
@@ -30,6 +31,14 @@ QString computeCeiling(const core::Verdict& verdict, const core::MachineLimits& 
                  : HeadlinePanel::tr("of %1, compute").arg(flopRateText(limits.fp32_flop_per_s));
 }
 
+// "PREFILL: compute-bound, 71.5 tok/s".
+QString inBrief(const core::Verdict& verdict, const core::MachineLimits& limits) {
+  const QString rate = tokenRateText(verdict.tokensPerSecond());
+  return limits.measured() ? HeadlinePanel::tr("%1: %2, %3")
+                                 .arg(phaseName(verdict.phase), words(core::boundName(verdict.bound)), rate)
+                           : HeadlinePanel::tr("%1: %2").arg(phaseName(verdict.phase), rate);
+}
+
 }  // namespace
 
 void RecentSteps::add(const std::shared_ptr<const core::StepRecord>& step) {
@@ -37,7 +46,7 @@ void RecentSteps::add(const std::shared_ptr<const core::StepRecord>& step) {
   if (prefill != (m_phase == core::Phase::kPrefill)) return;
   m_steps.push_back(step);
   m_measured_ns += step->duration_ns;
-  m_newest = step->step_index;
+  m_latest_ns = step->start_ns;
   while (m_steps.size() > 1 && m_measured_ns - m_steps.front()->duration_ns > kWindowNs) {
     m_measured_ns -= m_steps.front()->duration_ns;
     m_steps.pop_front();
@@ -47,7 +56,7 @@ void RecentSteps::add(const std::shared_ptr<const core::StepRecord>& step) {
 void RecentSteps::clear() {
   m_steps.clear();
   m_measured_ns = 0;
-  m_newest = -1;
+  m_latest_ns = -1;
 }
 
 std::optional<core::Verdict> RecentSteps::verdict(const core::MachineLimits& limits) const {
@@ -93,7 +102,9 @@ void HeadlinePanel::buildUi() {
   QFont font = m_verdict.value->font();
   font.setPointSizeF(font.pointSizeF() * kVerdictScale / kValueScale);
   m_verdict.value->setFont(font);
-  m_verdict.value->setMinimumWidth(1);  // may be cut rather than widen the window
+  for (QLabel* label : {m_verdict.value, m_verdict.caption}) {
+    label->setMinimumWidth(1);  // may be cut rather than widen the window
+  }
 
   auto* row = new QHBoxLayout;
   row->setSpacing(28);
@@ -147,13 +158,16 @@ void HeadlinePanel::showProgress(double share) {
 }
 
 void HeadlinePanel::refresh() {
-  const bool prefill_last = m_prefill.newest() > m_decode.newest();
-  const auto latest = (prefill_last ? m_prefill : m_decode).verdict(m_limits);
+  const bool prefill_last = m_prefill.latestNs() > m_decode.latestNs();
+  const RecentSteps& now = prefill_last ? m_prefill : m_decode;
+  const RecentSteps& before = prefill_last ? m_decode : m_prefill;
+  const auto latest = now.verdict(m_limits);
   if (m_state == RunState::kNoModel)
     return showWords(tr("No model loaded"), tr("File > Open model, or drop a GGUF file here"));
   if (m_state == RunState::kLoading) return showWords(tr("Loading"), tr("The weights are read and copied"));
   if (!latest) return showWords(tr("Ready"), tr("Press Run, or ask something"));
-  showVerdict(*latest);
+  const auto other = now.latestNs() - before.latestNs() < kRecentNs ? before.verdict(m_limits) : std::nullopt;
+  showVerdict(*latest, other ? inBrief(*other, m_limits) : QString());
 }
 
 void HeadlinePanel::showWords(const QString& words, const QString& caption) {
@@ -166,19 +180,19 @@ void HeadlinePanel::showWords(const QString& words, const QString& caption) {
   setAccessibleDescription(words + QStringLiteral(". ") + caption);
 }
 
-void HeadlinePanel::showVerdict(const core::Verdict& verdict) {
+void HeadlinePanel::showVerdict(const core::Verdict& verdict, const QString& other_phase) {
   const bool measured = m_limits.measured();
   m_verdict.value->setText(measured ? tr("%1: %2").arg(phaseName(verdict.phase), words(core::boundName(verdict.bound)))
                                     : phaseName(verdict.phase));
   QStringList notes;
   if (m_state == RunState::kPaused) notes << tr("Paused");
-  if (m_random_weights) notes << tr("Random weights: the text means nothing");
+  if (m_random_weights) notes << tr("Random weights");
   if (!measured) {
     notes << tr("The machine's ceilings are not measured yet");
   } else {
-    notes << tr("The floor is %1 of the measured time")
-                 .arg(shareText(verdict.floor_ns / static_cast<double>(verdict.measured_ns)));
+    notes << tr("Floor: %1 of the time").arg(shareText(verdict.floor_ns / static_cast<double>(verdict.measured_ns)));
   }
+  if (!other_phase.isEmpty()) notes << other_phase;
   m_verdict.caption->setText(notes.join(QStringLiteral("  ·  ")));
 
   m_bandwidth.value->setText(measured ? shareText(*verdict.bandwidthUse()) : byteRateText(verdict.bytesPerSecond()));
@@ -190,7 +204,8 @@ void HeadlinePanel::showVerdict(const core::Verdict& verdict) {
   m_rate.value->setText(significantText(verdict.tokensPerSecond()));
   m_rate.caption->setText(verdict.phase == core::Phase::kPrefill ? tr("prompt tokens/s") : tr("tokens/s"));
   m_busy.value->setText(shareText(verdict.processBusy()));
-  m_busy.caption->setText(tr("busy, %n thread(s)", nullptr, verdict.num_threads));
+  m_busy.caption->setText(verdict.num_threads == 1 ? tr("busy, 1 thread")
+                                                   : tr("busy, %1 threads").arg(verdict.num_threads));
   setAccessibleDescription(QString::fromStdString(core::headline(verdict, m_limits)));
 }
 

@@ -21,13 +21,13 @@ class RecentSteps {
   void add(const std::shared_ptr<const core::StepRecord>& step);
   void clear();
   std::optional<core::Verdict> verdict(const core::MachineLimits& limits) const;
-  std::int64_t newest() const { return m_newest; }  // step index; -1: none
+  std::int64_t latestNs() const { return m_latest_ns; }  // when the latest began, on the lane's clock; -1: none
 
  private:
   core::Phase m_phase;
   std::deque<std::shared_ptr<const core::StepRecord>> m_steps;
   std::int64_t m_measured_ns = 0;
-  std::int64_t m_newest = -1;
+  std::int64_t m_latest_ns = -1;
 };
 
 // The answer to the one question, for the back of the room: is the hardware computing, or starving for data?
@@ -53,7 +53,7 @@ class HeadlinePanel : public QWidget {
   Figure makeFigure(const QString& tool_tip);
   void buildUi();
   void refresh();
-  void showVerdict(const core::Verdict& verdict);
+  void showVerdict(const core::Verdict& verdict, const QString& other_phase);
   void showWords(const QString& words, const QString& caption);
 
   Figure m_verdict{}, m_bandwidth{}, m_compute{}, m_rate{}, m_busy{};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "gui/panels/model_panel.h"
 
+#include "core/model/model.h"
 #include "gui/paint/number_format.h"
 
 #include <QDateTime>
@@ -68,6 +69,18 @@ ModelPanel::ModelPanel(QWidget* parent) : QWidget(parent) {
 }
 
 void ModelPanel::showModel(const ModelInfo& model) {
+  m_info = model;
+  refresh();
+}
+
+void ModelPanel::showOptions(const core::EngineOptions& options) {
+  if (!m_info) return;
+  m_info->kv_bytes_per_token = core::kvBytesPerToken(m_info->config, options.kv_format);
+  refresh();
+}
+
+void ModelPanel::refresh() {
+  const ModelInfo& model = *m_info;
   QStringList notices;
   for (const std::string& notice : model.notices) notices << QStringLiteral("• ") + QString::fromStdString(notice);
   m_notices->setText(notices.join(QLatin1Char('\n')));

@@ -2,10 +2,13 @@
 #pragma once
 
 #include "core/observe/limits.h"
+#include "core/options.h"
 #include "gui/session/frame.h"
 
 #include <QLabel>
 #include <QWidget>
+
+#include <optional>
 
 namespace inferoscope::gui {
 
@@ -16,12 +19,16 @@ class ModelPanel : public QWidget {
  public:
   explicit ModelPanel(QWidget* parent = nullptr);
   void showModel(const ModelInfo& model);
+  void showOptions(const core::EngineOptions& options);  // in force: the KV format decides what a token takes
   void showLimits(const core::MachineLimits& limits);
 
  signals:
   void probeClicked();
 
  private:
+  void refresh();
+
+  std::optional<ModelInfo> m_info;
   QLabel* m_notices = nullptr;
   QLabel* m_model = nullptr;
   QLabel* m_limits = nullptr;

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/panels/headline_panel.h"
+#include "gui/panels/knobs_panel.h"
+#include "gui/panels/message_bar.h"
+#include "gui/panels/model_panel.h"
+#include "gui/panels/prompt_panel.h"
+#include "gui/panels/workload_panel.h"
+#include "tests/support/frames.h"
+
+#include <QClipboard>
+#include <QSignalSpy>
+#include <QtTest>
+
+#include <memory>
+#include <string>
+#include <type_traits>
+
+using namespace inferoscope;
+using gui::RunState;
+
+namespace {
+
+QString text(std::string_view words) {
+  return QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size()));
+}
+
+// All words that a panel shows now, a label a line.
+QString shownBy(const QWidget& panel) {
+  QStringList lines;
+  for (const QLabel* label : panel.findChildren<QLabel*>()) {
+    if (!label->isHidden() && !label->text().isEmpty()) lines << label->text();
+  }
+  return lines.join(QLatin1Char('\n'));
+}
+
+QPushButton* button(const QWidget& panel, const QString& words) {
+  for (QPushButton* candidate : panel.findChildren<QPushButton*>()) {
+    if (QString(candidate->text()).remove(QLatin1Char('&')) == words) return candidate;
+  }
+  return nullptr;
+}
+
+// Round numbers, so that shares can be read off: 40 GB/s and 200 GFLOP/s.
+core::MachineLimits roundLimits() {
+  core::MachineLimits limits;
+  limits.read_bytes_per_s = 40e9;
+  limits.cache_read_bytes_per_s = 400e9;
+  limits.fp32_flop_per_s = 200e9;
+  limits.int8_op_per_s = 800e9;
+  limits.num_threads = 2;
+  limits.measured_at_unix_s = 1'700'000'000;
+  return limits;
+}
+
+// A step of 100 ms that reads `gigabytes` and computes `gigaflops` on two busy threads.
+gui::Frame frameOf(std::int64_t index, core::Phase phase, double gigabytes, double gigaflops) {
+  core::OpRecord op;
+  op.duration_ns = 100'000'000;
+  op.cost.flops = static_cast<decltype(op.cost.flops)>(gigaflops * 1e9);
+  op.cost.weights = static_cast<decltype(op.cost.weights)>(gigabytes * 1e9);
+  auto step = std::make_shared<core::StepRecord>();
+  step->step_index = index;
+  step->start_ns = index * 100'000'000;
+  step->duration_ns = step->kernel_ns = op.duration_ns;
+  step->process_cpu_s = 0.2;
+  step->num_threads = 2;
+  step->cost = op.cost;
+  step->ops = {op};
+  (phase == core::Phase::kPrefill ? step->num_prefill_tokens : step->num_decode_tokens) = 4;
+  step->num_sampled = 4;
+  gui::Frame frame = tests::emptyFrame();
+  frame.steps = {step};
+  return frame;
+}
+
+}  // namespace
+
+class TestPanels : public QObject {
+  Q_OBJECT
+
+ private slots:
+  // ---- Headline ----------------------------------------------------------------------------------------------------
+
+  void headlineSaysWhatToDo() {
+    gui::HeadlinePanel panel;
+    QVERIFY(shownBy(panel).contains(QStringLiteral("No model loaded")));
+    panel.showRunState(RunState::kLoading);
+    QVERIFY(shownBy(panel).contains(QStringLiteral("Loading")));
+    panel.showModel(tests::toyModel());
+    panel.showRunState(RunState::kPaused);
+    QVERIFY(shownBy(panel).contains(QStringLiteral("Ready")));
+  }
+
+  void headlineGivesTheVerdict() {
+    gui::HeadlinePanel panel;
+    panel.showModel(tests::toyModel());
+    panel.showRunState(RunState::kRunning);
+    panel.showLimits(roundLimits());
+    panel.showFrame(frameOf(0, core::Phase::kDecode, 3.2, 2.0));  // 32 of 40 GB/s, 20 of 200 GFLOP/s
+    const QString shown = shownBy(panel);
+    for (const char* words : {"DECODE: bandwidth-bound", "80%", "of 40.0 GB/s, bandwidth", "10%", "of 200 GFLOP/s",
+                              "40.0", "100%", "busy, 2 threads"}) {
+      QVERIFY2(shown.contains(QString::fromUtf8(words)), qPrintable(shown));
+    }
+    QVERIFY2(panel.sentence().startsWith(QStringLiteral("DECODE: bandwidth-bound, 80% of 40.0 GB/s")),
+             qPrintable(panel.sentence()));
+  }
+
+  void headlineTellsOfTheOtherPhase() {
+    gui::HeadlinePanel panel;
+    panel.showModel(tests::toyModel());
+    panel.showRunState(RunState::kRunning);
+    panel.showLimits(roundLimits());
+    panel.showFrame(frameOf(0, core::Phase::kPrefill, 0.1, 18.0));
+    panel.showFrame(frameOf(1, core::Phase::kDecode, 3.2, 2.0));
+    const QString shown = shownBy(panel);
+    QVERIFY2(shown.contains(QStringLiteral("DECODE: bandwidth-bound")), qPrintable(shown));
+    QVERIFY2(shown.contains(QStringLiteral("PREFILL: compute-bound, 40.0 tok/s")), qPrintable(shown));
+    panel.showFrame(frameOf(500, core::Phase::kDecode, 3.2, 2.0));  // long after
+    QVERIFY(!shownBy(panel).contains(QStringLiteral("PREFILL")));
+  }
+
+  void headlineShowsNoShareOfWhatIsNotMeasured() {
+    gui::HeadlinePanel panel;
+    panel.showModel(tests::toyModel());
+    panel.showRunState(RunState::kRunning);
+    panel.showFrame(frameOf(0, core::Phase::kDecode, 3.2, 2.0));
+    const QString shown = shownBy(panel);
+    QVERIFY2(shown.contains(QStringLiteral("32.0 GB/s")), qPrintable(shown));
+    QVERIFY2(!shown.contains(QStringLiteral("bound")), qPrintable(shown));
+    QVERIFY2(shown.contains(QStringLiteral("not measured")), qPrintable(shown));
+  }
+
+  void headlineForgetsTheOldModel() {
+    gui::HeadlinePanel panel;
+    panel.showRunState(RunState::kRunning);
+    panel.showFrame(frameOf(0, core::Phase::kDecode, 3.2, 2.0));
+    panel.showModel(tests::toyModel());
+    QVERIFY(!shownBy(panel).contains(QStringLiteral("DECODE")));
+  }
+
+  // ---- Knobs -------------------------------------------------------------------------------------------------------
+
+  void knobsComeFromTheTable() {
+    gui::KnobsPanel panel;
+    panel.showInForce({});
+    for (const core::Knob& knob : core::knobs()) {
+      auto* editor = panel.findChild<QWidget*>(text(knob.id));
+      QVERIFY2(editor, knob.id.data());
+      QVERIFY(shownBy(panel).contains(text(knob.label)));
+      QVERIFY(editor->toolTip().contains(text(knob.explanation).toHtmlEscaped()));
+      QCOMPARE(editor->accessibleName(), text(knob.label));
+    }
+  }
+
+  void aKnobIsPendingUntilItIsInForce() {
+    gui::KnobsPanel panel;
+    panel.showInForce({});
+    QSignalSpy changed(&panel, &gui::KnobsPanel::changed);
+    panel.findChild<QComboBox*>(QStringLiteral("attention"))->setCurrentText(QStringLiteral("naive"));
+    QCOMPARE(changed.count(), 1);
+    const auto wanted = changed.at(0).at(0).value<core::EngineOptions>();
+    QCOMPARE(wanted.attention, std::string("naive"));
+    QVERIFY(shownBy(panel).contains(QStringLiteral("(pending)")));
+    panel.showInForce(wanted);
+    QVERIFY(!shownBy(panel).contains(QStringLiteral("(pending)")));
+    QCOMPARE(changed.count(), 1);  // showing is not changing
+  }
+
+  void aRefusedKnobGoesBackAndSaysWhy() {
+    gui::KnobsPanel panel;
+    panel.showInForce({});
+    auto* block_size = panel.findChild<QSpinBox*>(QStringLiteral("block-size"));
+    block_size->setValue(64);
+    panel.showRefusal(QStringLiteral("3 blocks are too few"));
+    QVERIFY(shownBy(panel).contains(QStringLiteral("3 blocks are too few")));
+    QCOMPARE(block_size->value(), 16);
+    QVERIFY(!shownBy(panel).contains(QStringLiteral("(pending)")));
+    block_size->setValue(32);  // another try: the old answer goes
+    QVERIFY(!shownBy(panel).contains(QStringLiteral("3 blocks are too few")));
+  }
+
+  void knobsGoBackToTheirDefaults() {
+    gui::KnobsPanel panel;
+    core::EngineOptions options;
+    options.block_size = 64;
+    panel.showInForce(options);
+    QSignalSpy changed(&panel, &gui::KnobsPanel::changed);
+    button(panel, QStringLiteral("Restore defaults"))->click();
+    QVERIFY(changed.at(0).at(0).value<core::EngineOptions>() == core::EngineOptions{});
+  }
+
+  // ---- Workload ----------------------------------------------------------------------------------------------------
+
+  void workloadOffersTheScenarios() {
+    gui::WorkloadPanel panel(core::builtinScenarios());
+    QCOMPARE(panel.scenario()->id, std::string("chat"));
+    QSignalSpy changed(&panel, &gui::WorkloadPanel::scenarioChanged);
+    auto* choice = panel.findChild<QComboBox*>(QStringLiteral("scenario"));
+    choice->setCurrentIndex(1);
+    QCOMPARE(changed.count(), 1);
+    QCOMPARE(panel.scenario()->id, core::builtinScenarios()[1].id);
+    choice->setCurrentIndex(choice->count() - 1);
+    QVERIFY(!panel.scenario());  // "No workload"
+  }
+
+  void workloadKeepsWhatAScenarioSays() {
+    for (const core::Scenario& scenario : core::builtinScenarios()) {
+      const gui::WorkloadPanel panel({scenario});
+      QVERIFY(panel.scenario()->arrivals == scenario.arrivals);
+      QVERIFY(panel.scenario()->output_tokens == scenario.output_tokens);
+    }
+  }
+
+  void workloadShowsAScenarioFromAFile() {
+    gui::WorkloadPanel panel(core::builtinScenarios());
+    core::Scenario own;
+    own.id = own.title = "own";
+    panel.addScenario(own);
+    QCOMPARE(panel.scenario()->id, std::string("own"));
+  }
+
+  void workloadButtonsFollowTheState() {
+    gui::WorkloadPanel panel(core::builtinScenarios());
+    QSignalSpy run(&panel, &gui::WorkloadPanel::runClicked);
+    QSignalSpy pause(&panel, &gui::WorkloadPanel::pauseClicked);
+    QVERIFY(!button(panel, QStringLiteral("Run"))->isEnabled());
+    panel.showRunState(RunState::kPaused);
+    button(panel, QStringLiteral("Run"))->click();
+    panel.showRunState(RunState::kRunning);
+    button(panel, QStringLiteral("Pause"))->click();
+    QCOMPARE(run.count(), 1);
+    QCOMPARE(pause.count(), 1);
+  }
+
+  void workloadSlowsDown() {
+    gui::WorkloadPanel panel(core::builtinScenarios());
+    QSignalSpy delay(&panel, &gui::WorkloadPanel::stepDelayChanged);
+    auto* slider = panel.findChild<QSlider*>();
+    slider->setValue(slider->maximum());
+    QVERIFY(delay.last().at(0).toInt() >= 1000);
+    slider->setValue(0);
+    QCOMPARE(delay.last().at(0).toInt(), 0);
+  }
+
+  // ---- Prompt ------------------------------------------------------------------------------------------------------
+
+  void promptSendsWhatIsTyped() {
+    gui::PromptPanel panel;
+    QSignalSpy sent(&panel, &gui::PromptPanel::sent);
+    auto* box = panel.findChild<QPlainTextEdit*>();
+    QTest::keyClicks(box, QStringLiteral("one"));
+    QTest::keyClick(box, Qt::Key_Return, Qt::ShiftModifier);
+    QTest::keyClicks(box, QStringLiteral("two"));
+    QCOMPARE(sent.count(), 0);
+    QTest::keyClick(box, Qt::Key_Return);
+    QCOMPARE(sent.count(), 1);
+    QCOMPARE(sent.at(0).at(0).toString(), QStringLiteral("one\ntwo"));
+    QVERIFY(sent.at(0).at(1).value<core::Request>().max_new_tokens > 0);
+    QVERIFY(box->toPlainText().isEmpty());
+  }
+
+  void promptSendsNothingOfNothing_data() {
+    QTest::addColumn<QString>("typed");
+    QTest::newRow("empty") << QString();
+    QTest::newRow("blanks") << QStringLiteral("  \n\t ");
+  }
+  void promptSendsNothingOfNothing() {
+    QFETCH(QString, typed);
+    gui::PromptPanel panel;
+    QSignalSpy sent(&panel, &gui::PromptPanel::sent);
+    panel.findChild<QPlainTextEdit*>()->setPlainText(typed);
+    button(panel, QStringLiteral("Send"))->click();
+    QCOMPARE(sent.count(), 0);
+    QVERIFY(shownBy(panel).contains(QStringLiteral("Nothing to send")));
+  }
+
+  // ---- Model, messages ---------------------------------------------------------------------------------------------
+
+  void modelShowsItsNotices() {
+    gui::ModelPanel panel;
+    gui::ModelInfo model = tests::toyModel();
+    model.notices = {"random weights: a <toy>"};
+    panel.showModel(model);
+    panel.showLimits(roundLimits());
+    QVERIFY(shownBy(panel).contains(QStringLiteral("random weights: a <toy>")));
+    QVERIFY(shownBy(panel).contains(QString::fromStdString(model.config.name)));
+    QVERIFY(shownBy(panel).contains(QStringLiteral("40.0 GB/s")));
+  }
+
+  void modelShowsWhatATokenTakesInTheFormatInForce() {
+    gui::ModelPanel panel;
+    gui::ModelInfo model = tests::toyModel();
+    model.config.num_layers = model.config.num_kv_heads = 2;
+    model.config.head_dim = 16;
+    panel.showModel(model);
+    core::EngineOptions options;
+    options.kv_format = "f32";
+    panel.showOptions(options);
+    const QString wide = shownBy(panel);
+    options.kv_format = "f16";
+    panel.showOptions(options);
+    QVERIFY(shownBy(panel) != wide);
+  }
+
+  void messagesCanBeCopiedAndClosed() {
+    gui::MessageBar bar;
+    QVERIFY(bar.isHidden());
+    bar.showMessage(QStringLiteral("model.gguf: file is empty"));
+    QVERIFY(!bar.isHidden());
+    button(bar, QStringLiteral("Copy"))->click();
+    QCOMPARE(QGuiApplication::clipboard()->text(), QStringLiteral("model.gguf: file is empty"));
+    button(bar, QStringLiteral("Close"))->click();
+    QVERIFY(bar.isHidden());
+    QCOMPARE(bar.message(), QString());
+  }
+
+  void aLoadCanBeLeft() {
+    gui::LoadBar bar;
+    QSignalSpy cancelled(&bar, &gui::LoadBar::cancelled);
+    bar.showProgress(QStringLiteral("copying weights"), 0.5);
+    QVERIFY(shownBy(bar).contains(QStringLiteral("copying weights")));
+    button(bar, QStringLiteral("Cancel"))->click();
+    QCOMPARE(cancelled.count(), 1);
+  }
+};
+
+QTEST_MAIN(TestPanels)
+#include "tst_panels.moc"
