@@ -95,8 +95,8 @@ void MainWindow::buildDocks() {
 void MainWindow::placeDocks() {
   const auto dock = [this](const char* id) { return m_docks.value(QString::fromLatin1(id)); };
   for (QDockWidget* any : std::as_const(m_docks)) {
-    removeDockWidget(any);
     any->setFloating(false);
+    removeDockWidget(any);
   }
   addDockWidget(Qt::LeftDockWidgetArea, dock("workload"));
   addDockWidget(Qt::RightDockWidgetArea, dock("kv-map"));
@@ -110,7 +110,7 @@ void MainWindow::placeDocks() {
   for (QDockWidget* any : std::as_const(m_docks)) any->show();
   dock("knobs")->raise();
   resizeDocks({dock("workload"), dock("kv-map"), dock("utilisation")}, {290, 600, 510}, Qt::Horizontal);
-  resizeDocks({dock("workload"), dock("knobs")}, {330, 400}, Qt::Vertical);
+  resizeDocks({dock("workload"), dock("knobs")}, {310, 420}, Qt::Vertical);
   resizeDocks({dock("kv-map"), dock("batch-lanes"), dock("requests")}, {270, 260, 210}, Qt::Vertical);
   resizeDocks({dock("utilisation"), dock("token-stream"), dock("ask")}, {400, 210, 120}, Qt::Vertical);
 }

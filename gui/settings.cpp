@@ -23,14 +23,20 @@ constexpr QLatin1String kGeometry("layout/geometry");
 constexpr QLatin1String kState("layout/state");
 constexpr QLatin1String kRecent("models/recent");
 
+// A write that the system didn't get to finish may leave them; to QSettings they are no error.
+bool holdsZeros(const QString& path) {
+  QFile file(path);
+  return file.open(QIODevice::ReadOnly) && file.readAll().contains('\0');
+}
+
 }  // namespace
 
 QString mendSettings() {
   QString path;
   {
-    const Settings file;
-    if (file.status() != QSettings::FormatError) return {};
-    path = file.fileName();
+    const Settings settings;
+    path = settings.fileName();
+    if (settings.status() != QSettings::FormatError && !holdsZeros(path)) return {};
   }
   const QString aside = path + QStringLiteral(".broken");
   QFile::remove(aside);
