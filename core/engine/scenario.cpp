@@ -203,6 +203,15 @@ Scenario readScenario(const json& root, const std::string& file) {
 
 }  // namespace
 
+EngineOptions optionsOf(const Scenario& scenario, EngineOptions base) {
+  for (const auto& [id, value] : scenario.knobs) {
+    if (const std::string wrong = setKnob(base, id, value); !wrong.empty()) {
+      throw Error(fmt::format("scenario {}: {}", scenario.id, wrong));
+    }
+  }
+  return base;
+}
+
 Scenario loadScenario(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream || !std::filesystem::is_regular_file(file)) {

@@ -3,6 +3,7 @@
 
 #include "core/ids.h"
 #include "core/model/model.h"
+#include "core/options.h"
 #include "core/schedule/request.h"
 
 #include <cstdint>
@@ -79,6 +80,10 @@ struct Scenario {
   SamplingParams sampling;
   std::map<std::string, std::string> knobs;  // id -> value; checked, applied by whoever runs the scenario
 };
+
+// The options to run it with: `base` with the scenario's knobs set. Throws Error if a knob is unknown or its value
+// wrong.
+EngineOptions optionsOf(const Scenario& scenario, EngineOptions base);
 
 // Throws Error naming the file and the field.
 Scenario loadScenario(const std::filesystem::path& file);

@@ -268,6 +268,18 @@ class TestWorkload : public QObject {
     QCOMPARE(s.knobs, (std::map<std::string, std::string>{{"block-size", "8"}, {"prefix-cache", "off"}}));
   }
 
+  void itsKnobsAreSetOnTopOfTheOthers() {
+    Scenario scenario = closed(1);
+    scenario.knobs = {{"block-size", "8"}, {"prefix-cache", "off"}};
+    EngineOptions base;
+    base.threads = 3;
+    const EngineOptions options = optionsOf(scenario, base);
+    QVERIFY(options.block_size == 8 && !options.prefix_cache && options.threads == 3);
+    scenario.knobs = {{"block-size", "0"}};
+    QCOMPARE(tests::errorOf([&] { optionsOf(scenario, base); }),
+             std::string("scenario test: block-size: \"0\" is not a whole number from 1 to 256"));
+  }
+
   void aBrokenFileNamesTheField_data() {
     QTest::addColumn<std::string>("json");
     QTest::addColumn<QString>("message");
