@@ -43,6 +43,7 @@ struct SampledToken {
 // step of its own. Blocks are taken as tokens need them. Where none is left, the last of the running sequences is
 // preempted: it gives all its blocks back, keeps its tokens, waits at the front of the line and is computed again.
 // Policy prefill-first: a step computes prompts alone as long as there are any to compute; only then tokens follow.
+// Batching static: as many as fit are admitted when none is running, and nobody joins them until all have ended.
 class Scheduler {
  public:
   explicit Scheduler(const SchedulerConfig& config);
@@ -92,6 +93,7 @@ class Scheduler {
   void takeRunning(Step& step, bool prefill_only);
   void admitWaiting(Step& step);
   WaitReason admit(Sequence& seq, Step& step);
+  void startFrom(Sequence& seq, Prefix prefix, std::int64_t now_ns);
   void recordWaiting(const Step& step, Batch& batch);
   int numTokensToTake(int num_left, const Step& step) const;
 

@@ -9,19 +9,18 @@
 namespace inferoscope::core {
 
 struct Scheduler::Step {
-  explicit Step(int step_tokens) : budget(step_tokens) {}
+  std::int64_t now_ns = 0;
+  int budget = 0;  // tokens left
+  std::vector<Share> shares{};
+  std::vector<SeqId> admitted{};
+  std::vector<SeqId> preempted{};
+  WaitReason head = WaitReason::kNone;    // why the first in the line was not taken
+  WaitReason behind = WaitReason::kNone;  // why those behind it were not
 
   void take(const Sequence& seq, int num_tokens, int num_hit_tokens) {
     shares.push_back({&seq, num_tokens, num_hit_tokens});
     budget = std::max(0, budget - num_tokens);
   }
-
-  int budget;  // tokens left
-  std::vector<Share> shares;
-  std::vector<SeqId> admitted;
-  std::vector<SeqId> preempted;
-  WaitReason head = WaitReason::kNone;    // why the first in the line was not taken
-  WaitReason behind = WaitReason::kNone;  // why those behind it were not
 };
 
 struct Scheduler::Prefix {
@@ -30,7 +29,7 @@ struct Scheduler::Prefix {
 };
 
 Batch Scheduler::schedule(std::int64_t now_ns) {
-  Step step(m_config.step_tokens);
+  Step step{.now_ns = now_ns, .budget = m_config.step_tokens};
   const bool prefill_first = m_config.policy == Policy::kPrefillFirst;
   takeRunning(step, prefill_first);
   admitWaiting(step);
@@ -38,10 +37,6 @@ Batch Scheduler::schedule(std::int64_t now_ns) {
 
   Batch batch = makeBatch(step.shares);
   recordWaiting(step, batch);
-  for (const SeqId id : step.admitted) {
-    Sequence& seq = *m_sequences.at(id);
-    if (!seq.first_scheduled_ns) seq.first_scheduled_ns = now_ns;
-  }
   batch.admitted = std::move(step.admitted);
   batch.preempted = std::move(step.preempted);
   return batch;
@@ -93,24 +88,30 @@ WaitReason Scheduler::admit(Sequence& seq, Step& step) {
   if (must_start && num_tokens == 0) return WaitReason::kStepTokens;
   if (!fits(seq, prefix)) return WaitReason::kBlocks;
 
-  for (const BlockId block : prefix.blocks) m_pool.touch(block);
-  seq.block_table = std::move(prefix.blocks);
-  seq.block_keys = std::move(prefix.keys);
-  seq.num_computed = num_hit_tokens;
-  [[maybe_unused]] const bool has_grown = grow(seq, num_hit_tokens + num_tokens);
-  assert(has_grown);
-  if (m_config.prefix_cache && seq.num_preemptions == 0) {
-    seq.num_hit_tokens = num_hit_tokens;
-    m_prefix_tokens_asked += seq.numTokens();
-    m_prefix_tokens_hit += num_hit_tokens;
-  }
-  seq.state = SeqState::kRunning;
-  seq.wait_reason = WaitReason::kNone;
+  startFrom(seq, std::move(prefix), step.now_ns);
   m_waiting.pop_front();
   m_running.push_back(&seq);
   step.admitted.push_back(seq.id);
-  if (num_tokens > 0) step.take(seq, num_tokens, num_hit_tokens);
+  if (num_tokens == 0) return WaitReason::kNone;
+  [[maybe_unused]] const bool has_grown = grow(seq, num_hit_tokens + num_tokens);
+  assert(has_grown);
+  step.take(seq, num_tokens, num_hit_tokens);
   return WaitReason::kNone;
+}
+
+// The hit blocks are its own from now on, and count as computed.
+void Scheduler::startFrom(Sequence& seq, Prefix prefix, std::int64_t now_ns) {
+  for (const BlockId block : prefix.blocks) m_pool.touch(block);
+  seq.block_table = std::move(prefix.blocks);
+  seq.block_keys = std::move(prefix.keys);
+  seq.num_computed = static_cast<int>(seq.block_table.size()) * m_config.block_size;
+  seq.state = SeqState::kRunning;
+  seq.wait_reason = WaitReason::kNone;
+  if (!seq.first_scheduled_ns) seq.first_scheduled_ns = now_ns;
+  if (!m_config.prefix_cache || seq.num_preemptions > 0) return;
+  seq.num_hit_tokens = seq.num_computed;
+  m_prefix_tokens_asked += seq.numTokens();
+  m_prefix_tokens_hit += seq.num_hit_tokens;
 }
 
 // Those preempted in this step are the first in the line.

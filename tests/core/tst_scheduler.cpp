@@ -206,6 +206,7 @@ class TestScheduler : public QObject {
     QCOMPARE(lab.step(), "b:p4..9h4* c:p0..2*");
     lab.runUntilIdle();
     QCOMPARE(lab.sequence("b").num_preemptions, 1);
+    QCOMPARE(lab.sequence("b").first_scheduled_ns, 0);
     QCOMPARE(lab.fault(), "");
   }
 
@@ -454,6 +455,7 @@ class TestScheduler : public QObject {
     Scheduler scheduler(smallConfig(4, 8));
     Request request;
     request.prompt = prompt(5);
+    request.max_new_tokens = 9;
     const SeqId a = scheduler.submit(request, 0);
     const SeqId b = scheduler.submit(request, 0);
     const Batch batch = scheduler.schedule(0);
@@ -473,6 +475,7 @@ class TestScheduler : public QObject {
     Scheduler scheduler(smallConfig(4, 8));
     Request request;
     request.prompt = prompt(5);
+    request.max_new_tokens = 9;
     const SeqId a = scheduler.submit(request, 0);
     const SeqId b = scheduler.submit(request, 0);
     const Batch batch = scheduler.schedule(0);

@@ -90,8 +90,9 @@ Batch SchedulerLab::schedule() {
   return batch;
 }
 
-std::string SchedulerLab::step() {
+std::string SchedulerLab::step(const std::function<void()>& within) {
   const Batch batch = schedule();
+  within();
   std::vector<SampledToken> sampled;
   for (const TokenId token : m_stub.run(batch)) sampled.push_back({.token = token, .finish = {}, .error = {}});
   for (const SeqId ended : m_scheduler.commit(batch, sampled, m_now)) {

@@ -4,6 +4,7 @@
 #include "core/schedule/scheduler.h"
 #include "tests/support/paged_stub.h"
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -27,7 +28,8 @@ class SchedulerLab {
   // One whole step, drawn:  "a:p0..7 b:d5* | c:blocks d:line"
   //   p, d   prefill, decode of these positions; h8: after a hit of 8 tokens; *: it gave a token
   //   | ...  who waits and why;  < a: preempted in this step
-  std::string step();
+  // within: done between schedule() and commit().
+  std::string step(const std::function<void()>& within = [] {});
   // The same, but stopped after num_rows rows.
   std::string abandonedStep(int num_rows);
   // Steps until nothing is left to do; how many.
