@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+// Steps, their records, how answers end, and what goes wrong. Changes of options: tst_engine_options.cpp.
 #include "core/engine/engine.h"
-#include "core/engine/knobs.h"
-#include "core/engine/kv_plan.h"
 #include "core/engine/reply.h"
 #include "core/error.h"
 #include "tests/support/data.h"
-#include "tests/support/engines.h"
+#include "tests/support/engine_bench.h"
 #include "tests/support/errors.h"
-#include "tests/support/tried_backend.h"
 
 #include <QTest>
-
-#include <chrono>
-#include <random>
-#include <set>
-#include <thread>
 
 using namespace inferoscope;
 using namespace inferoscope::core;
@@ -25,32 +18,6 @@ namespace {
 QString str(std::string_view text) {
   return QString::fromUtf8(text.data(), qsizetype(text.size()));
 }
-
-EngineOptions with(const std::vector<std::pair<const char*, std::string>>& settings, EngineOptions options = {}) {
-  for (const auto& [id, value] : settings) {
-    const std::string wrong = setKnob(options, id, value);
-    if (!wrong.empty()) qFatal("%s", wrong.c_str());
-  }
-  return options;
-}
-
-// An engine on a backend that can be made to fail.
-struct Bench {
-  explicit Bench(const std::string& source = "synthetic:tiny", const EngineOptions& options = with({{"threads", "1"}}),
-                 TimeSource time = steadyNow)
-      : model(loadOn(*backend, source)), engine(model, backend, options, std::move(time)) {}
-
-  RequestInfo info(SeqId seq) const {
-    for (const RequestInfo& request : engine.snapshot().requests) {
-      if (request.seq == seq) return request;
-    }
-    qFatal("no such request");
-  }
-
-  std::shared_ptr<TriedBackend> backend = std::make_shared<TriedBackend>();
-  std::shared_ptr<const Model> model;
-  Engine engine;
-};
 
 constexpr std::size_t kVocab = 512;  // of synthetic:tiny
 
@@ -70,7 +37,7 @@ class TestEngine : public QObject {
   // ---- Steps and their records
 
   void anAnswerIsGivenTokenByToken() {
-    Bench bench;
+    EngineBench bench;
     QVERIFY(bench.engine.idle());
     QVERIFY(!bench.engine.step({}));
     const Submitted submitted = bench.engine.submit(ask(someIds(40, 1), 5));
@@ -90,7 +57,7 @@ class TestEngine : public QObject {
   }
 
   void aRecordIsComplete() {
-    Bench bench("synthetic:tiny", with({{"threads", "2"}, {"prefill-chunk", "16"}}));
+    EngineBench bench("synthetic:tiny", with({{"threads", "2"}, {"prefill-chunk", "16"}}));
     const SeqId seq = bench.engine.submit(ask(someIds(20, 1), 2)).seq;
     const auto first = bench.engine.step({});
     const auto second = bench.engine.step({});
@@ -130,7 +97,7 @@ class TestEngine : public QObject {
   }
 
   void totalsAreTheSumsOfTheRecords() {
-    Bench bench;
+    EngineBench bench;
     for (int i = 0; i < 5; ++i) bench.engine.submit(ask(someIds(10 + i, i), 4));
     Totals sums;
     while (!bench.engine.idle()) {
@@ -162,7 +129,7 @@ class TestEngine : public QObject {
   // The clock is read from a source that moves 1 us a call: what passes between steps does not count.
   void theLaneClockCountsStepsAlone() {
     std::int64_t now = 0;
-    Bench bench("synthetic:tiny", {}, [&] { return now += 1000; });
+    EngineBench bench("synthetic:tiny", {}, [&] { return now += 1000; });
     const SeqId seq = bench.engine.submit(ask(someIds(3, 1), 3)).seq;
     std::int64_t sum = 0;
     while (!bench.engine.idle()) {
@@ -186,7 +153,7 @@ class TestEngine : public QObject {
   }
 
   void theSnapshotShowsTheBlocks() {
-    Bench bench;
+    EngineBench bench;
     const SeqId seq = bench.engine.submit(ask(someIds(20, 1), 8)).seq;
     bench.engine.step({});
     const Snapshot snapshot = bench.engine.snapshot();
@@ -203,7 +170,7 @@ class TestEngine : public QObject {
   }
 
   void logitsAreKeptWhileAskedFor() {
-    Bench bench;
+    EngineBench bench;
     bench.engine.keepLogits(true);
     const SeqId seq = bench.engine.submit(ask(someIds(4, 1), 1)).seq;
     bench.engine.step({});
@@ -216,7 +183,7 @@ class TestEngine : public QObject {
   // ---- How an answer ends, and its text
 
   void textIsThatOfTheTokens() {
-    Bench bench;
+    EngineBench bench;
     Request request = ask(someIds(6, 3), 60);
     request.sampling.temperature = 2.0F;
     const SeqId seq = bench.engine.submit(request).seq;
@@ -229,7 +196,7 @@ class TestEngine : public QObject {
 
   // The bytes of U+1F600, forced one after the other: shown as one character, or not at all.
   void halfACharacterIsNeverShown() {
-    Bench bench;
+    EngineBench bench;
     const std::string emoji = "\xF0\x9F\x98\x80";
     std::string shown;
     Reply reply(Request{});
@@ -248,7 +215,7 @@ class TestEngine : public QObject {
   }
 
   void endOfTurnEndsAnAnswer() {
-    Bench bench;
+    EngineBench bench;
     const TokenId end = bench.model->tokenizer->eos();
     const SeqId seq = bench.engine.submit(askFor(end, 20)).seq;
     Request ignoring = askFor(end, 20);
@@ -264,14 +231,14 @@ class TestEngine : public QObject {
 
   // Any token that ends a turn, not only the file's eos (279 is <|im_end|> of the file's template).
   void everyEndOfTurnTokenOfAFileEndsAnAnswer() {
-    Bench bench(dataPath("valid/valid_tiny.gguf"));
+    EngineBench bench(dataPath("valid/valid_tiny.gguf"));
     const SeqId seq = bench.engine.submit(askFor(279, 20)).seq;
     runAll(bench.engine);
     QCOMPARE(int(bench.info(seq).finish), int(FinishReason::kEndOfTurn));
   }
 
   void aStopStringEndsAnAnswerAndIsNotShown() {
-    Bench bench;
+    EngineBench bench;
     Request request = askFor('x', 20);
     request.stop = {"xxx"};
     const SeqId seq = bench.engine.submit(request).seq;
@@ -285,7 +252,7 @@ class TestEngine : public QObject {
   }
 
   void nonFiniteLogitsEndTheRequestAlone() {
-    Bench bench(dataPath("cases/f01_weight_nan.gguf"));
+    EngineBench bench(dataPath("cases/f01_weight_nan.gguf"));
     const SeqId seq = bench.engine.submit(ask({10, 11, 12}, 20)).seq;
     Answers answers = runAll(bench.engine);
     const RequestInfo info = bench.info(seq);
@@ -311,7 +278,7 @@ class TestEngine : public QObject {
     QFETCH(std::vector<TokenId>, prompt);
     QFETCH(int, max_new_tokens);
     QFETCH(QStringList, says);
-    Bench bench;
+    EngineBench bench;
     const Submitted submitted = bench.engine.submit(ask(prompt, max_new_tokens));
     QVERIFY(!submitted.seq.valid());
     for (const QString& part : says) QVERIFY2(str(submitted.refusal).contains(part), submitted.refusal.c_str());
@@ -321,7 +288,7 @@ class TestEngine : public QObject {
   // ---- Cancelling and faults
 
   void cancelledRequestsEnd() {
-    Bench bench("synthetic:tiny", with({{"max-sequences", "1"}}));
+    EngineBench bench("synthetic:tiny", with({{"max-sequences", "1"}}));
     const SeqId running = bench.engine.submit(ask(someIds(20, 1), 50)).seq;
     const SeqId waiting = bench.engine.submit(ask(someIds(20, 2), 50)).seq;
     bench.engine.step({});
@@ -339,29 +306,28 @@ class TestEngine : public QObject {
 
   // A long prefill can be left within a layer, nothing of the step counts, and the engine goes on.
   void aStepCanBeStopped() {
-    using namespace std::chrono;
-    Bench bench;
+    EngineBench bench;
     const SeqId seq = bench.engine.submit(ask(someIds(120, 1), 5)).seq;
-    bench.backend->before_op = [] { std::this_thread::sleep_for(milliseconds(3)); };
     std::stop_source stop;
-    std::jthread stopper([&] {
-      std::this_thread::sleep_for(milliseconds(20));
-      stop.request_stop();
-    });
+    int num_ops = 0;
+    bench.backend->before_op = [&] {
+      if (++num_ops == 10) stop.request_stop();
+    };
     QVERIFY(!bench.engine.step(stop.get_token()));
-    QVERIFY(int(bench.engine.progress()->ops_done) < int(bench.engine.progress()->ops_total));
+    QCOMPARE(num_ops, 10);
+    QCOMPARE(int(bench.engine.progress()->ops_done), 9);
     QCOMPARE(bench.engine.laneNow(), std::int64_t(0));
     QCOMPARE(bench.engine.snapshot().totals.num_steps, std::int64_t(0));
 
     bench.backend->before_op = {};
     const std::vector<TokenId> after_stop = runAll(bench.engine)[seq].tokens;
-    Bench calm;
+    EngineBench calm;
     const SeqId undisturbed = calm.engine.submit(ask(someIds(120, 1), 5)).seq;
     QCOMPARE(after_stop, runAll(calm.engine)[undisturbed].tokens);
   }
 
   void aDeviceFaultEndsTheBatchAlone() {
-    Bench bench("synthetic:tiny", with({{"max-sequences", "2"}}));
+    EngineBench bench("synthetic:tiny", with({{"max-sequences", "2"}}));
     std::vector<SeqId> seqs;
     for (int i = 0; i < 3; ++i) seqs.push_back(bench.engine.submit(ask(someIds(9, i), 5)).seq);
     bench.engine.step({});
@@ -380,189 +346,6 @@ class TestEngine : public QObject {
     QVERIFY(answers[seqs[0]].finished);
     QCOMPARE(answers[seqs[2]].tokens.size(), std::size_t(5));
     QCOMPARE(bench.engine.snapshot().numUsedBlocks(), 0);
-  }
-
-  // The allocator fails at its n-th call: an error for people, and what was there before still works.
-  void failedAllocationsChangeNothing() {
-    Bench bench;
-    const SeqId seq = bench.engine.submit(ask(someIds(30, 1), 40)).seq;
-    for (int i = 0; i < 5; ++i) bench.engine.step({});
-    const EngineOptions before = bench.engine.options();
-    const EngineOptions wanted = with({{"kv-format", "f32"}, {"block-size", "8"}}, before);
-
-    int refusals = 0;
-    for (int n = 1; n <= 30; ++n) {
-      int calls_left = n;
-      bench.backend->before_allocate = [&] {
-        if (--calls_left == 0) throw Error("not enough memory: needs 5 GiB, 1 GiB is available");
-      };
-      const std::string refusal = bench.engine.apply(wanted);
-      bench.backend->before_allocate = {};
-      if (refusal.empty()) break;
-      ++refusals;
-      QVERIFY(str(refusal).contains("not enough memory"));
-      QVERIFY(bench.engine.options() == before);
-      QVERIFY(bench.engine.active(seq));
-    }
-    QVERIFY(refusals > 0 && refusals < 30);
-    QVERIFY(bench.engine.options() == wanted);
-    QVERIFY(runAll(bench.engine)[seq].finished);
-
-    bench.backend->before_allocate = [] { throw Error("not enough memory"); };
-    QVERIFY(!errorOf([&] { Engine(bench.model, bench.backend, {}); }).empty());
-    bench.backend->before_allocate = {};
-    QVERIFY(errorOf([&] { Engine(bench.model, bench.backend, {}); }).empty());
-  }
-
-  void aBudgetBeyondMemoryIsAnError() {
-    Bench bench;
-    const std::string refusal = bench.engine.apply(with({{"kv-budget", "1000000"}, {"block-size", "256"}}));
-    QVERIFY2(str(refusal).contains("KV cache"), refusal.c_str());
-    QVERIFY(bench.engine.options() == with({{"threads", "1"}}));
-  }
-
-  // ---- Options
-
-  void theRecordsNameTheKernelThatRan_data() {
-    QTest::addColumn<std::string>("knob");
-    QTest::addColumn<std::string>("value");
-    QTest::newRow("flash") << std::string("attention") << std::string("flash");
-    QTest::newRow("naive attention") << std::string("attention") << std::string("naive");
-    QTest::newRow("naive linear") << std::string("linear") << std::string("naive");
-  }
-  void theRecordsNameTheKernelThatRan() {
-    QFETCH(std::string, knob);
-    QFETCH(std::string, value);
-    Bench bench;
-    bench.engine.submit(ask(someIds(5, 1), 50));
-    EngineOptions options = bench.engine.options();
-    QCOMPARE(setKnob(options, knob, value), std::string());
-    QCOMPARE(bench.engine.apply(options), std::string());
-    const auto record = bench.engine.step({});
-    int found = 0;
-    for (const OpRecord& op : record->ops) {
-      if (kernels::opKindName(op.kind) != knob) continue;
-      QVERIFY2(op.kernel.starts_with(knob + "." + value), std::string(op.kernel).c_str());
-      ++found;
-    }
-    QVERIFY(found > 0);
-  }
-
-  void threadsReallyRun() {
-    Bench bench;
-    bench.engine.submit(ask(someIds(5, 1), 50));
-    for (const char* threads : {"1", "3", "2"}) {
-      QCOMPARE(bench.engine.apply(with({{"threads", threads}})), std::string());
-      QCOMPARE(bench.engine.step({})->num_threads, std::atoi(threads));
-    }
-  }
-
-  void aRebuiltCacheKeepsTheTokens() {
-    Bench bench;
-    const SeqId seq = bench.engine.submit(ask(someIds(40, 1), 20)).seq;
-    Answers answers;
-    for (int i = 0; i < 8; ++i) collect(bench.engine, bench.engine.step({}), answers);
-    QCOMPARE(bench.engine.apply(with({{"block-size", "4"}}, bench.engine.options())), std::string());
-    QCOMPARE(bench.info(seq).num_preemptions, 1);
-    QCOMPARE(bench.engine.snapshot().totals.num_preemptions, std::int64_t(1));
-    QCOMPARE(bench.engine.snapshot().block_size, 4);
-    QCOMPARE(bench.engine.snapshot().numUsedBlocks(), 0);
-    while (!bench.engine.idle()) collect(bench.engine, bench.engine.step({}), answers);
-
-    Bench calm;
-    const SeqId undisturbed = calm.engine.submit(ask(someIds(40, 1), 20)).seq;
-    QCOMPARE(answers[seq].tokens, runAll(calm.engine)[undisturbed].tokens);
-  }
-
-  void aBudgetThatNoLongerFitsIsRefused() {
-    // 1 MiB holds 2,048 f32 tokens of this model, that is 10 blocks of 200.
-    Bench bench("synthetic:tiny", with({{"kv-format", "f32"}, {"block-size", "200"}, {"threads", "1"}}));
-    const SeqId seq = bench.engine.submit(ask(someIds(100, 1), 1940)).seq;
-    bench.engine.step({});
-    const EngineOptions before = bench.engine.options();
-    const std::string refusal = bench.engine.apply(with({{"kv-budget", "1"}}, before));
-    QVERIFY2(str(refusal).contains("2040") && str(refusal).contains("2000"), refusal.c_str());
-    QVERIFY(bench.engine.options() == before);
-    QCOMPARE(bench.info(seq).num_preemptions, 0);
-    QCOMPARE(bench.engine.step({})->num_decode_tokens, 1);
-
-    bench.engine.cancel(seq);
-    QCOMPARE(bench.engine.apply(with({{"kv-budget", "1"}}, before)), std::string());
-    QCOMPARE(bench.engine.snapshot().blocks.size(), std::size_t(10));
-  }
-
-  void aBudgetBelowOneBlockIsRefused() {
-    const auto model = describeModel("synthetic:llama-3.2-1b");  // 32 KiB a token
-    const std::string message = errorOf([&] {
-      planKv(model->config, with({{"kv-budget", "1"}, {"block-size", "64"}}));
-    });
-    QVERIFY2(str(message).contains("kv-budget: 1 MiB hold 32 tokens"), message.c_str());
-  }
-
-  void contiguousReservesTheLongestText() {
-    Bench bench("synthetic:tiny", with({{"kv-layout", "contiguous"}}));
-    QCOMPARE(bench.engine.snapshot().block_size, 2048);
-    QCOMPARE(bench.engine.snapshot().blocks.size(), std::size_t(8));
-    for (int i = 0; i < 10; ++i) bench.engine.submit(ask(someIds(5, i), 3));
-    QCOMPARE(bench.engine.step({})->entries.size(), std::size_t(8));
-    QCOMPARE(bench.engine.snapshot().numUsedBlocks(), 8);
-  }
-
-  void aFormatThatDoesNotFitTheHeadsIsRefused() {
-    Bench bench;  // head_dim 16, q8_0 wants whole blocks of 32
-    const EngineOptions before = bench.engine.options();
-    const std::string refusal = bench.engine.apply(with({{"kv-format", "q8_0"}}, before));
-    QVERIFY2(str(refusal).contains("q8_0"), refusal.c_str());
-    QVERIFY(bench.engine.options() == before);
-  }
-
-  // Knobs turned at random under load, numerics untouched: no block is lost and no token changes.
-  void randomKnobChangesUnderLoad() {
-    const std::vector<std::pair<const char*, std::vector<std::string>>> turns = {
-        {"kv-layout", {"paged", "paged", "contiguous"}},
-        {"block-size", {"1", "8", "16", "64"}},
-        {"kv-budget", {"0", "1", "2"}},
-        {"batching", {"continuous", "static"}},
-        {"max-sequences", {"1", "4", "16"}},
-        {"step-tokens", {"8", "64", "512"}},
-        {"prefill-chunk", {"0", "7", "256"}},
-        {"policy", {"fcfs", "prefill-first"}},
-        {"prefix-cache", {"on", "off"}},
-        {"threads", {"1", "2", "3"}},
-    };
-    std::mt19937 random(7);
-    const auto below = [&](std::size_t n) { return std::size_t(random() % n); };
-    std::map<SeqId, Request> asked;
-    Answers answers;
-    Bench bench;
-    int changes = 0;
-    for (int i = 0; i < 400; ++i) {
-      if (asked.size() < 60 && i % 5 == 0) {
-        Request request = ask(someIds(1 + int(below(90)), i % 13), 1 + int(below(40)));
-        const Submitted submitted = bench.engine.submit(request);
-        QCOMPARE(str(submitted.refusal), QString());
-        asked[submitted.seq] = request;
-      }
-      if (i % 3 == 0) {
-        const auto& [knob, values] = turns[below(turns.size())];
-        const EngineOptions wanted = with({{knob, values[below(values.size())]}}, bench.engine.options());
-        changes += wanted == bench.engine.options() ? 0 : 1;
-        QCOMPARE(str(bench.engine.apply(wanted)), QString());
-        QVERIFY(bench.engine.options() == wanted);
-      }
-      collect(bench.engine, bench.engine.step({}), answers);
-      QCOMPARE(str(bench.engine.check()), QString());
-    }
-    QVERIFY(changes > 50);
-    for (int i = 0; i < 100000 && !bench.engine.idle(); ++i) collect(bench.engine, bench.engine.step({}), answers);
-    QVERIFY(bench.engine.idle());
-    QCOMPARE(bench.engine.snapshot().numUsedBlocks(), 0);
-
-    Bench calm;
-    for (const auto& [seq, request] : asked) {
-      const SeqId alone = calm.engine.submit(request).seq;
-      QCOMPARE(answers[seq].tokens, runAll(calm.engine)[alone].tokens);
-    }
   }
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // On one device and kernel set, nothing that the scheduler does changes an answer: logits are equal bit by bit.
 #include "core/engine/engine.h"
-#include "core/engine/knobs.h"
 #include "tests/support/data.h"
 #include "tests/support/engines.h"
 
@@ -16,16 +15,10 @@ using namespace inferoscope::tests;
 
 namespace {
 
-using Settings = std::vector<std::pair<const char*, const char*>>;
-
-EngineOptions with(const Settings& settings) {
+EngineOptions onTwoThreads(const Settings& settings) {
   EngineOptions options;
   options.threads = 2;
-  for (const auto& [id, value] : settings) {
-    const std::string wrong = setKnob(options, id, value);
-    if (!wrong.empty()) qFatal("%s", wrong.c_str());
-  }
-  return options;
+  return with(settings, options);
 }
 
 // A model on its backend, and engines that share both.
@@ -142,15 +135,15 @@ class TestEquivalence : public QObject {
     QFETCH(Settings, settings);
     const Bench& bench = benchOf(source);
     static std::map<QString, std::vector<Answer>> expected;
-    if (!expected.contains(source)) expected[source] = alone(bench, with({{"block-size", "16"}}), requests());
-    Engine engine = bench.engine(with(settings));
+    if (!expected.contains(source)) expected[source] = alone(bench, onTwoThreads({{"block-size", "16"}}), requests());
+    Engine engine = bench.engine(onTwoThreads(settings));
     QCOMPARE(difference(expected[source], together(engine, requests())), QString());
   }
 
   // The second time round the prompts are found in the cache.
   void cachedPrefixesChangeNothing() {
     const Bench& bench = benchOf(kTiny);
-    Engine engine = bench.engine(with({{"block-size", "8"}}));
+    Engine engine = bench.engine(onTwoThreads({{"block-size", "8"}}));
     const std::vector<Answer> first = together(engine, requests());
     const std::int64_t hits_before = engine.snapshot().totals.prefix_tokens_hit;
     const std::vector<Answer> second = together(engine, requests());
@@ -166,10 +159,10 @@ class TestEquivalence : public QObject {
     const Settings roomy = {{"prefix-cache", "off"}, {"max-sequences", "64"}};
     Settings tight = roomy;
     tight.emplace_back("kv-budget", "1");
-    Engine engine = bench.engine(with(tight));
+    Engine engine = bench.engine(onTwoThreads(tight));
     const std::vector<Answer> preempted = together(engine, asked);
     QVERIFY(engine.snapshot().totals.num_preemptions > 0);
-    Engine calm = bench.engine(with(roomy));
+    Engine calm = bench.engine(onTwoThreads(roomy));
     const std::vector<Answer> undisturbed = together(calm, asked);
     QCOMPARE(calm.snapshot().totals.num_preemptions, std::int64_t(0));
     QCOMPARE(difference(undisturbed, preempted), QString());
@@ -179,9 +172,8 @@ class TestEquivalence : public QObject {
   void naiveAndFlashAttentionAgree() {
     QFETCH(QString, source);
     QFETCH(QString, format);
-    const QByteArray kv = format.toUtf8();
-    agree(source, {{"kv-format", kv.constData()}, {"attention", "flash"}},
-          {{"kv-format", kv.constData()}, {"attention", "naive"}}, 1e-3);
+    const std::string kv = format.toStdString();
+    agree(source, {{"kv-format", kv}, {"attention", "flash"}}, {{"kv-format", kv}, {"attention", "naive"}}, 1e-3);
   }
 
   // Other sums and quantized activations: far coarser than another order of the sum.
@@ -210,8 +202,8 @@ class TestEquivalence : public QObject {
     const Bench& bench = benchOf(source);
     std::vector<Request> asked;
     for (const int length : {1, 5, 40, 90}) asked.push_back(ask(someIds(length, length), 1));
-    const std::vector<Answer> first = alone(bench, with(a), asked);
-    const std::vector<Answer> second = alone(bench, with(b), asked);
+    const std::vector<Answer> first = alone(bench, onTwoThreads(a), asked);
+    const std::vector<Answer> second = alone(bench, onTwoThreads(b), asked);
     for (std::size_t i = 0; i < asked.size(); ++i) {
       QVERIFY(!first[i].logits.empty());
       const double largest = largestDifference(first[i], second[i]);

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "core/engine/engine.h"
+#include "core/engine/knobs.h"
+#include "core/error.h"
 #include "core/model/model_store.h"
 
 #include <map>
@@ -12,7 +14,17 @@
 
 namespace inferoscope::tests {
 
-// `source` on a backend of its own.
+using Settings = std::vector<std::pair<const char*, std::string>>;
+
+// Options with these knobs set on top of others.
+inline core::EngineOptions with(const Settings& settings, core::EngineOptions options = {}) {
+  for (const auto& [id, value] : settings) {
+    const std::string wrong = core::setKnob(options, id, value);
+    if (!wrong.empty()) throw core::Error(wrong);
+  }
+  return options;
+}
+
 inline std::shared_ptr<const core::Model> loadOn(core::Backend& backend, const std::string& source) {
   return core::loadModel(source, backend, {}, {});
 }

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Options that change between steps, under load: in force at once, or refused with nothing changed.
+#include "core/engine/engine.h"
+#include "core/engine/knobs.h"
+#include "core/engine/kv_plan.h"
+#include "core/error.h"
+#include "tests/support/engine_bench.h"
+#include "tests/support/errors.h"
+
+#include <QTest>
+
+#include <random>
+
+using namespace inferoscope;
+using namespace inferoscope::core;
+using namespace inferoscope::tests;
+
+namespace {
+
+QString str(std::string_view text) {
+  return QString::fromUtf8(text.data(), qsizetype(text.size()));
+}
+
+}  // namespace
+
+class TestEngineOptions : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void theRecordsNameTheKernelThatRan_data() {
+    QTest::addColumn<std::string>("knob");
+    QTest::addColumn<std::string>("value");
+    QTest::newRow("flash") << std::string("attention") << std::string("flash");
+    QTest::newRow("naive attention") << std::string("attention") << std::string("naive");
+    QTest::newRow("naive linear") << std::string("linear") << std::string("naive");
+  }
+  void theRecordsNameTheKernelThatRan() {
+    QFETCH(std::string, knob);
+    QFETCH(std::string, value);
+    EngineBench bench;
+    bench.engine.submit(ask(someIds(5, 1), 50));
+    EngineOptions options = bench.engine.options();
+    QCOMPARE(setKnob(options, knob, value), std::string());
+    QCOMPARE(bench.engine.apply(options), std::string());
+    const auto record = bench.engine.step({});
+    int found = 0;
+    for (const OpRecord& op : record->ops) {
+      if (kernels::opKindName(op.kind) != knob) continue;
+      QVERIFY2(op.kernel.starts_with(knob + "." + value), std::string(op.kernel).c_str());
+      ++found;
+    }
+    QVERIFY(found > 0);
+  }
+
+  void threadsReallyRun() {
+    EngineBench bench;
+    bench.engine.submit(ask(someIds(5, 1), 50));
+    for (const char* threads : {"1", "3", "2"}) {
+      QCOMPARE(bench.engine.apply(with({{"threads", threads}})), std::string());
+      QCOMPARE(bench.engine.step({})->num_threads, std::atoi(threads));
+    }
+  }
+
+  void aRebuiltCacheKeepsTheTokens() {
+    EngineBench bench;
+    const SeqId seq = bench.engine.submit(ask(someIds(40, 1), 20)).seq;
+    Answers answers;
+    for (int i = 0; i < 8; ++i) collect(bench.engine, bench.engine.step({}), answers);
+    QCOMPARE(bench.engine.apply(with({{"block-size", "4"}}, bench.engine.options())), std::string());
+    QCOMPARE(bench.info(seq).num_preemptions, 1);
+    QCOMPARE(bench.engine.snapshot().totals.num_preemptions, std::int64_t(1));
+    QCOMPARE(bench.engine.snapshot().block_size, 4);
+    QCOMPARE(bench.engine.snapshot().numUsedBlocks(), 0);
+    while (!bench.engine.idle()) collect(bench.engine, bench.engine.step({}), answers);
+
+    EngineBench calm;
+    const SeqId undisturbed = calm.engine.submit(ask(someIds(40, 1), 20)).seq;
+    QCOMPARE(answers[seq].tokens, runAll(calm.engine)[undisturbed].tokens);
+  }
+
+  void aBudgetThatNoLongerFitsIsRefused() {
+    // 1 MiB holds 2,048 f32 tokens of this model, that is 10 blocks of 200.
+    EngineBench bench("synthetic:tiny", with({{"kv-format", "f32"}, {"block-size", "200"}, {"threads", "1"}}));
+    const SeqId seq = bench.engine.submit(ask(someIds(100, 1), 1940)).seq;
+    bench.engine.step({});
+    const EngineOptions before = bench.engine.options();
+    const std::string refusal = bench.engine.apply(with({{"kv-budget", "1"}}, before));
+    QVERIFY2(str(refusal).contains("2040") && str(refusal).contains("2000"), refusal.c_str());
+    QVERIFY(bench.engine.options() == before);
+    QCOMPARE(bench.info(seq).num_preemptions, 0);
+    QCOMPARE(bench.engine.step({})->num_decode_tokens, 1);
+
+    bench.engine.cancel(seq);
+    QCOMPARE(bench.engine.apply(with({{"kv-budget", "1"}}, before)), std::string());
+    QCOMPARE(bench.engine.snapshot().blocks.size(), std::size_t(10));
+  }
+
+  void aBudgetBelowOneBlockIsRefused() {
+    const auto model = describeModel("synthetic:llama-3.2-1b");  // 32 KiB a token
+    const std::string message = errorOf([&] {
+      planKv(model->config, with({{"kv-budget", "1"}, {"block-size", "64"}}));
+    });
+    QVERIFY2(str(message).contains("kv-budget: 1 MiB hold 32 tokens"), message.c_str());
+  }
+
+  void contiguousReservesTheLongestText() {
+    EngineBench bench("synthetic:tiny", with({{"kv-layout", "contiguous"}}));
+    QCOMPARE(bench.engine.snapshot().block_size, 2048);
+    QCOMPARE(bench.engine.snapshot().blocks.size(), std::size_t(8));
+    for (int i = 0; i < 10; ++i) bench.engine.submit(ask(someIds(5, i), 3));
+    QCOMPARE(bench.engine.step({})->entries.size(), std::size_t(8));
+    QCOMPARE(bench.engine.snapshot().numUsedBlocks(), 8);
+  }
+
+  void aFormatThatDoesNotFitTheHeadsIsRefused() {
+    EngineBench bench;  // head_dim 16, q8_0 wants whole blocks of 32
+    const EngineOptions before = bench.engine.options();
+    const std::string refusal = bench.engine.apply(with({{"kv-format", "q8_0"}}, before));
+    QVERIFY2(str(refusal).contains("q8_0"), refusal.c_str());
+    QVERIFY(bench.engine.options() == before);
+  }
+
+  // Knobs turned at random under load, numerics untouched: no block is lost and no token changes.
+  void randomKnobChangesUnderLoad() {
+    const std::vector<std::pair<const char*, std::vector<std::string>>> turns = {
+        {"kv-layout", {"paged", "paged", "contiguous"}},
+        {"block-size", {"1", "8", "16", "64"}},
+        {"kv-budget", {"0", "1", "2"}},
+        {"batching", {"continuous", "static"}},
+        {"max-sequences", {"1", "4", "16"}},
+        {"step-tokens", {"8", "64", "512"}},
+        {"prefill-chunk", {"0", "7", "256"}},
+        {"policy", {"fcfs", "prefill-first"}},
+        {"prefix-cache", {"on", "off"}},
+        {"threads", {"1", "2", "3"}},
+    };
+    std::mt19937 random(7);
+    const auto below = [&](std::size_t n) { return std::size_t(random() % n); };
+    std::map<SeqId, Request> asked;
+    Answers answers;
+    EngineBench bench;
+    int changes = 0;
+    for (int i = 0; i < 400; ++i) {
+      if (asked.size() < 60 && i % 5 == 0) {
+        Request request = ask(someIds(1 + int(below(90)), i % 13), 1 + int(below(40)));
+        const Submitted submitted = bench.engine.submit(request);
+        QCOMPARE(str(submitted.refusal), QString());
+        asked[submitted.seq] = request;
+      }
+      if (i % 3 == 0) {
+        const auto& [knob, values] = turns[below(turns.size())];
+        const EngineOptions wanted = with({{knob, values[below(values.size())]}}, bench.engine.options());
+        changes += wanted == bench.engine.options() ? 0 : 1;
+        QCOMPARE(str(bench.engine.apply(wanted)), QString());
+        QVERIFY(bench.engine.options() == wanted);
+      }
+      collect(bench.engine, bench.engine.step({}), answers);
+      QCOMPARE(str(bench.engine.check()), QString());
+    }
+    QVERIFY(changes > 50);
+    for (int i = 0; i < 100000 && !bench.engine.idle(); ++i) collect(bench.engine, bench.engine.step({}), answers);
+    QVERIFY(bench.engine.idle());
+    QCOMPARE(bench.engine.snapshot().numUsedBlocks(), 0);
+
+    EngineBench calm;
+    for (const auto& [seq, request] : asked) {
+      const SeqId alone = calm.engine.submit(request).seq;
+      QCOMPARE(answers[seq].tokens, runAll(calm.engine)[alone].tokens);
+    }
+  }
+
+  // The allocator fails at its n-th call: an error for people, and what was there before still works.
+  void failedAllocationsChangeNothing() {
+    EngineBench bench;
+    const SeqId seq = bench.engine.submit(ask(someIds(30, 1), 40)).seq;
+    for (int i = 0; i < 5; ++i) bench.engine.step({});
+    const EngineOptions before = bench.engine.options();
+    const EngineOptions wanted = with({{"kv-format", "f32"}, {"block-size", "8"}}, before);
+
+    int refusals = 0;
+    for (int n = 1; n <= 30; ++n) {
+      int calls_left = n;
+      bench.backend->before_allocate = [&] {
+        if (--calls_left == 0) throw Error("not enough memory: needs 5 GiB, 1 GiB is available");
+      };
+      const std::string refusal = bench.engine.apply(wanted);
+      bench.backend->before_allocate = {};
+      if (refusal.empty()) break;
+      ++refusals;
+      QVERIFY(str(refusal).contains("not enough memory"));
+      QVERIFY(bench.engine.options() == before);
+      QVERIFY(bench.engine.active(seq));
+    }
+    QVERIFY(refusals > 0 && refusals < 30);
+    QVERIFY(bench.engine.options() == wanted);
+    QVERIFY(runAll(bench.engine)[seq].finished);
+
+    bench.backend->before_allocate = [] { throw Error("not enough memory"); };
+    QVERIFY(!errorOf([&] { Engine(bench.model, bench.backend, {}); }).empty());
+    bench.backend->before_allocate = {};
+    QVERIFY(errorOf([&] { Engine(bench.model, bench.backend, {}); }).empty());
+  }
+
+  void aBudgetBeyondMemoryIsAnError() {
+    EngineBench bench;
+    const std::string refusal = bench.engine.apply(with({{"kv-budget", "1000000"}, {"block-size", "256"}}));
+    QVERIFY2(str(refusal).contains("KV cache"), refusal.c_str());
+    QVERIFY(bench.engine.options() == with({{"threads", "1"}}));
+  }
+};
+
+QTEST_GUILESS_MAIN(TestEngineOptions)
+#include "tst_engine_options.moc"
