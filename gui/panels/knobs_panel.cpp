@@ -109,8 +109,15 @@ void KnobsPanel::restoreDefaults() {
   emit changed(m_wanted);
 }
 
+// What was changed after this came into force stays pending.
 void KnobsPanel::showInForce(const core::EngineOptions& options) {
-  m_in_force = m_wanted = options;
+  core::EngineOptions wanted = options;
+  for (const Row& row : m_rows) {
+    const std::string value = row.knob->get(m_wanted);
+    if (value != row.knob->get(m_in_force)) row.knob->set(wanted, value);
+  }
+  m_in_force = options;
+  m_wanted = wanted;
   refresh();
 }
 

@@ -167,6 +167,19 @@ class TestPanels : public QObject {
     QCOMPARE(changed.count(), 1);  // showing is not changing
   }
 
+  void aKnobStaysPendingWhileAnEarlierOneIsConfirmed() {
+    gui::KnobsPanel panel;
+    panel.showInForce({});
+    QSignalSpy changed(&panel, &gui::KnobsPanel::changed);
+    panel.findChild<QComboBox*>(QStringLiteral("attention"))->setCurrentText(QStringLiteral("naive"));
+    panel.findChild<QSpinBox*>(QStringLiteral("block-size"))->setValue(64);
+    panel.showInForce(changed.at(0).at(0).value<core::EngineOptions>());
+    QCOMPARE(panel.findChild<QSpinBox*>(QStringLiteral("block-size"))->value(), 64);
+    QCOMPARE(shownBy(panel).count(QStringLiteral("(pending)")), 1);
+    panel.showInForce(changed.at(1).at(0).value<core::EngineOptions>());
+    QCOMPARE(shownBy(panel).count(QStringLiteral("(pending)")), 0);
+  }
+
   void aRefusedKnobGoesBackAndSaysWhy() {
     gui::KnobsPanel panel;
     panel.showInForce({});

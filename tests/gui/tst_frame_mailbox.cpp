@@ -42,7 +42,7 @@ std::string textOf(const gui::Frame& frame) {
 
 }  // namespace
 
-class TestMailbox : public QObject {
+class TestFrameMailbox : public QObject {
   Q_OBJECT
 
  private slots:
@@ -158,5 +158,5 @@ class TestMailbox : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TestMailbox)
-#include "tst_mailbox.moc"
+QTEST_GUILESS_MAIN(TestFrameMailbox)
+#include "tst_frame_mailbox.moc"
