@@ -9,7 +9,7 @@
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QPalette>
-#include <QStyleFactory>
+#include <QStyle>
 
 #include <cstdio>
 #include <cstdlib>
@@ -144,8 +144,7 @@ int runWorkbench(QApplication& app) {
   Options options;
   if (const QString problem = parse(app, options); !problem.isEmpty()) return complain(problem);
   if (options.theme == QLatin1String("dark")) QApplication::setPalette(darkPalette());
-  if (options.theme == QLatin1String("light"))
-    QApplication::setPalette(QStyleFactory::create(QStringLiteral("Fusion"))->standardPalette());
+  if (options.theme == QLatin1String("light")) QApplication::setPalette(QApplication::style()->standardPalette());
 
   gui::Session session;
   gui::MainWindow window(session, core::builtinScenarios());
