@@ -23,7 +23,7 @@ namespace inferoscope::gui {
 namespace {
 
 constexpr int kLayoutVersion = 1;
-constexpr int kProgressMilliseconds = 100;
+constexpr int kProgressMilliseconds = 200;
 constexpr double kPresentationScale = 1.5;
 
 }  // namespace
@@ -243,7 +243,7 @@ void MainWindow::togglePresentation() {
   m_font_points = enter ? font.pointSizeF() : 0;
   font.setPointSizeF(points);
   QApplication::setFont(font);
-  enter ? showFullScreen() : showNormal();
+  setWindowState(windowState().setFlag(Qt::WindowFullScreen, enter));
 }
 
 void MainWindow::showRunState(RunState state) {

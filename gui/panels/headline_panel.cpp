@@ -3,6 +3,7 @@
 
 #include "gui/paint/number_format.h"
 
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QStringList>
 #include <QVBoxLayout>
@@ -73,10 +74,6 @@ HeadlinePanel::HeadlinePanel(QWidget* parent) : QWidget(parent) {
 
 HeadlinePanel::Figure HeadlinePanel::makeFigure(const QString& tool_tip) {
   const Figure figure{new QLabel(this), new QLabel(this)};
-  QFont font = this->font();
-  font.setPointSizeF(font.pointSizeF() * kValueScale);
-  font.setBold(true);
-  figure.value->setFont(font);
   for (QLabel* label : {figure.value, figure.caption}) {
     label->setToolTip(tool_tip);
     label->setTextFormat(Qt::PlainText);
@@ -99,9 +96,7 @@ void HeadlinePanel::buildUi() {
   m_busy = makeFigure(
       tr("CPU time of the process / (measured time x threads), as the system reports it. Busy is not computing: a "
          "thread that waits for memory counts as busy."));
-  QFont font = m_verdict.value->font();
-  font.setPointSizeF(font.pointSizeF() * kVerdictScale / kValueScale);
-  m_verdict.value->setFont(font);
+  scaleFonts();
   for (QLabel* label : {m_verdict.value, m_verdict.caption}) {
     label->setMinimumWidth(1);  // may be cut rather than widen the window
   }
@@ -125,6 +120,20 @@ void HeadlinePanel::buildUi() {
   layout->setSpacing(4);
   layout->addLayout(row);
   layout->addWidget(m_progress);
+}
+
+void HeadlinePanel::scaleFonts() {
+  for (const Figure& figure : {m_verdict, m_bandwidth, m_compute, m_rate, m_busy}) {
+    QFont large = font();
+    large.setBold(true);
+    large.setPointSizeF(large.pointSizeF() * (figure.value == m_verdict.value ? kVerdictScale : kValueScale));
+    figure.value->setFont(large);
+  }
+}
+
+void HeadlinePanel::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::FontChange) scaleFonts();
+  QWidget::changeEvent(event);
 }
 
 void HeadlinePanel::showRunState(RunState state) {

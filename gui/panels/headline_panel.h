@@ -45,6 +45,9 @@ class HeadlinePanel : public QWidget {
 
   QString sentence() const { return accessibleDescription(); }
 
+ protected:
+  void changeEvent(QEvent* event) override;
+
  private:
   struct Figure {
     QLabel* value;
@@ -52,6 +55,7 @@ class HeadlinePanel : public QWidget {
   };
   Figure makeFigure(const QString& tool_tip);
   void buildUi();
+  void scaleFonts();
   void refresh();
   void showVerdict(const core::Verdict& verdict, const QString& other_phase);
   void showWords(const QString& words, const QString& caption);

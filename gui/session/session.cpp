@@ -9,7 +9,7 @@ namespace inferoscope::gui {
 namespace {
 
 constexpr int kPollMilliseconds = 33;
-constexpr int kBusyPollMilliseconds = 66;  // while the engine computes on all cores, a picture costs it tokens
+constexpr int kBusyPollMilliseconds = 80;  // while the engine computes on all cores, a picture costs it tokens
 
 }  // namespace
 

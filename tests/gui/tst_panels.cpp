@@ -131,6 +131,16 @@ class TestPanels : public QObject {
     QVERIFY2(shown.contains(QStringLiteral("not measured")), qPrintable(shown));
   }
 
+  void headlineGrowsWithTheFont() {
+    gui::HeadlinePanel panel;
+    const auto* verdict = panel.findChild<QLabel*>();
+    const double before = verdict->font().pointSizeF();
+    QFont font = panel.font();
+    font.setPointSizeF(font.pointSizeF() * 2);
+    panel.setFont(font);
+    QCOMPARE(verdict->font().pointSizeF(), before * 2);
+  }
+
   void headlineForgetsTheOldModel() {
     gui::HeadlinePanel panel;
     panel.showRunState(RunState::kRunning);
