@@ -14,7 +14,7 @@
 
 namespace inferoscope::core {
 
-// Memory of a device; freed when the last holder lets go. Never outlives the backend's library, may outlive the backend.
+// Memory of a device; freed when the last holder lets go. May outlive the backend, never the backend's library.
 class Buffer {
  public:
   virtual ~Buffer() = default;
@@ -27,10 +27,10 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  virtual std::string_view id() const = 0;     // "cpu"
+  virtual std::string_view id() const = 0;  // "cpu"
   virtual kernels::Device device() const = 0;
   virtual int numThreads() const = 0;
-  virtual void setThreads(int num_threads) = 0;  // at least 1
+  virtual void setThreads(int num_threads) = 0;  // 0 or less: one a core
 
   // 64-byte aligned, contents zero. Throws Error with what it was for, the bytes needed and the bytes available.
   virtual std::shared_ptr<Buffer> allocate(std::size_t bytes, std::string_view what) = 0;
@@ -49,7 +49,7 @@ class Backend {
   virtual MachineLimits probe(std::stop_token stop) = 0;
 };
 
-// num_threads 0: one a core.
+// num_threads as in setThreads().
 std::unique_ptr<Backend> makeCpuBackend(int num_threads);
 
 }  // namespace inferoscope::core

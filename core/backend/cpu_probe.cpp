@@ -9,20 +9,25 @@
 #include <chrono>
 #include <cstring>
 #include <fstream>
+#include <functional>
+#include <span>
 #include <string>
 
 namespace inferoscope::core {
 namespace {
 
 constexpr int kPasses = 5;
-constexpr std::size_t kFarBytes = std::size_t{1} << 30;  // past the caches of any machine of today
+constexpr int kMostPasses = 50;
+constexpr std::size_t kBytesOfPasses = std::size_t{256} << 20;  // a short stream is read more often
+constexpr std::size_t kFarBytes = std::size_t{1} << 30;         // past the caches of any machine of today
 constexpr std::size_t kNearBytesPerThread = std::size_t{1} << 20;
 constexpr int kRateMilliseconds = 30;
+constexpr double kFasterThanMemory = 1.5;  // well above the drift of a shared machine
 
 template <class Measure>
-double bestOf(const std::stop_token& stop, Measure measure) {
+double bestOf(int num_passes, const std::stop_token& stop, Measure measure) {
   double best = 0;
-  for (int pass = 0; pass < kPasses; ++pass) {
+  for (int pass = 0; pass < num_passes; ++pass) {
     best = std::max(best, measure());
     if (stop.stop_requested()) throw Cancelled();
   }
@@ -45,10 +50,34 @@ std::int64_t lastLevelCacheBytes() {
   return largest;
 }
 
-// Memory of a quarter of what is free at most, so that the probe never drives others out.
-std::size_t farBytes() {
+// A quarter of what is free at most, so that the probe never drives others out; but well past the cache, or it would
+// measure that.
+std::size_t farBytes(std::int64_t cache_bytes) {
   const std::size_t available = availableMemory();
-  return available == 0 ? kFarBytes : std::min(kFarBytes, available / 4 / 4096 * 4096);
+  const std::size_t fitting = available == 0 ? kFarBytes : std::min(kFarBytes, available / 4 / 4096 * 4096);
+  return std::max(fitting, 2 * static_cast<std::size_t>(cache_bytes));
+}
+
+// Touched once, or all pages would be the same zero page.
+void touch(kernels::cpu::Pool& pool, std::span<std::byte> memory, const std::stop_token& stop) {
+  constexpr std::size_t kStripe = std::size_t{16} << 20;
+  const auto num_stripes = static_cast<int>((memory.size() + kStripe - 1) / kStripe);
+  pool.parallelFor(num_stripes, stop, [&](int stripe, int) {
+    const std::size_t begin = static_cast<std::size_t>(stripe) * kStripe;
+    std::memset(memory.data() + begin, 1, std::min(kStripe, memory.size() - begin));
+  });
+  if (stop.stop_requested()) throw Cancelled();
+}
+
+// The largest power of two of bytes that a cache keeps between two reads of all of them: what a system reports may be
+// shared with others, or split among them.
+std::size_t cacheReach(std::size_t largest, double memory_rate, const std::function<double(std::size_t)>& read_rate) {
+  std::size_t reach = 0;
+  for (std::size_t bytes = std::size_t{1} << 20; bytes <= largest; bytes *= 2) {
+    if (read_rate(bytes) < kFasterThanMemory * memory_rate) break;
+    reach = bytes;
+  }
+  return reach;
 }
 
 }  // namespace
@@ -59,24 +88,21 @@ MachineLimits probeCpu(kernels::cpu::Pool& pool, const std::stop_token& stop) {
   limits.num_threads = pool.numThreads();
   limits.last_level_cache_bytes = lastLevelCacheBytes();
 
-  const auto far = allocateHuge(farBytes(), "the bandwidth probe");
-  // Touched once, or all pages would be the same zero page.
-  constexpr std::size_t kStripe = std::size_t{16} << 20;
-  const int stripes = static_cast<int>((far->bytes() + kStripe - 1) / kStripe);
-  pool.parallelFor(stripes, stop, [&](int stripe, int) {
-    const std::size_t begin = static_cast<std::size_t>(stripe) * kStripe;
-    std::memset(far->data() + begin, 1, std::min(kStripe, far->bytes() - begin));
-  });
-  if (stop.stop_requested()) throw Cancelled();
-  limits.read_bytes_per_s = bestOf(stop, [&] { return cpu::readBandwidth(pool, {far->data(), far->bytes()}, stop); });
+  const auto far = allocateHuge(farBytes(limits.last_level_cache_bytes), "the bandwidth probe");
+  touch(pool, {far->data(), far->bytes()}, stop);
+  // The first of the passes over little memory brings it into the cache.
+  const auto read_rate = [&](std::size_t bytes) {
+    const int num_passes = std::clamp(static_cast<int>(kBytesOfPasses / bytes), kPasses, kMostPasses);
+    return bestOf(num_passes, stop, [&] { return cpu::readBandwidth(pool, {far->data(), bytes}, stop); });
+  };
+  limits.read_bytes_per_s = read_rate(far->bytes());
+  limits.cache_read_bytes_per_s =
+      read_rate(std::min(far->bytes(), kNearBytesPerThread * static_cast<std::size_t>(pool.numThreads())));
+  limits.cache_reach_bytes =
+      static_cast<std::int64_t>(cacheReach(far->bytes() / 2, limits.read_bytes_per_s, read_rate));
 
-  const std::size_t near = std::min(far->bytes(), kNearBytesPerThread * static_cast<std::size_t>(pool.numThreads()));
-  for (int pass = 0; pass < 20; ++pass) {  // the first passes bring it into the cache
-    limits.cache_read_bytes_per_s =
-        std::max(limits.cache_read_bytes_per_s, cpu::readBandwidth(pool, {far->data(), near}, stop));
-  }
-  limits.fp32_flop_per_s = bestOf(stop, [&] { return cpu::fp32Rate(pool, kRateMilliseconds, stop); });
-  limits.int8_op_per_s = bestOf(stop, [&] { return cpu::int8DotRate(pool, kRateMilliseconds, stop); });
+  limits.fp32_flop_per_s = bestOf(kPasses, stop, [&] { return cpu::fp32Rate(pool, kRateMilliseconds, stop); });
+  limits.int8_op_per_s = bestOf(kPasses, stop, [&] { return cpu::int8DotRate(pool, kRateMilliseconds, stop); });
   limits.measured_at_unix_s =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
   return limits;

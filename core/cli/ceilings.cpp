@@ -13,7 +13,8 @@ nlohmann::ordered_json ceilingsJson(const core::MachineLimits& limits) {
           {"fp32_gflop_s", limits.fp32_flop_per_s * 1e-9},
           {"int8_gop_s", limits.int8_op_per_s * 1e-9},
           {"threads", limits.num_threads},
-          {"last_level_cache_bytes", limits.last_level_cache_bytes}};
+          {"last_level_cache_bytes", limits.last_level_cache_bytes},
+          {"cache_reach_bytes", limits.cache_reach_bytes}};
 }
 
 std::string ceilingsText(const core::MachineLimits& limits) {

@@ -17,6 +17,7 @@ struct MachineLimits {
   double int8_op_per_s = 0;           // block dots of the quantized kernels, multiply-add is two
   int num_threads = 0;
   std::int64_t last_level_cache_bytes = 0;  // as the system reports it; 0: unknown
+  std::int64_t cache_reach_bytes = 0;       // the largest stream, read again and again, that ran faster than memory
   std::int64_t measured_at_unix_s = 0;
 
   bool measured() const { return read_bytes_per_s > 0 && fp32_flop_per_s > 0; }
@@ -38,7 +39,8 @@ struct Roof {
   }
 };
 
-// The integer part of the arithmetic against the integer ceiling, the rest against the fp32 one. Nothing measured: zero.
+// The integer part of the arithmetic against the integer ceiling, the rest against the fp32 one. Zero where nothing is
+// measured.
 Roof roofOf(const kernels::OpCost& cost, const MachineLimits& limits);
 
 }  // namespace inferoscope::core

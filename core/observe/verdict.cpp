@@ -20,19 +20,20 @@ void add(Verdict& verdict, const StepRecord& step, const MachineLimits& limits) 
   }
 }
 
-// The bytes of a step can stay in the cache, and the time says that they did.
-bool livesInCache(const Verdict& verdict, const MachineLimits& limits) {
-  const std::uint64_t bytes_per_step = verdict.cost.bytes() / static_cast<std::uint64_t>(verdict.num_steps);
-  return limits.last_level_cache_bytes > 0 &&
-         bytes_per_step < static_cast<std::uint64_t>(limits.last_level_cache_bytes) &&
-         verdict.bytesPerSecond() > limits.read_bytes_per_s;
+// Weights and keys of a step are still in the cache when the next one wants them: they never reach memory.
+bool staysInCache(const Verdict& verdict, const MachineLimits& limits) {
+  const std::uint64_t bytes_per_step =
+      (verdict.cost.weights + verdict.cost.kv_read) / static_cast<std::uint64_t>(verdict.num_steps);
+  return bytes_per_step <= static_cast<std::uint64_t>(limits.cache_reach_bytes);
 }
 
+// A stream that stays in the cache has a lower floor than memory gives it. So what is above twice the floor, or has
+// more to compute than to read, is so all the more; only "bandwidth-bound" would be wrong of it.
 Bound boundOf(const Verdict& verdict, const MachineLimits& limits) {
   if (!limits.measured()) return Bound::kUnknown;
-  if (livesInCache(verdict, limits)) return Bound::kCache;
   if (verdict.floor_ns < 0.5 * static_cast<double>(verdict.measured_ns)) return Bound::kOverhead;
-  return verdict.roof.memory_ns >= verdict.roof.compute_ns ? Bound::kBandwidth : Bound::kCompute;
+  if (verdict.roof.compute_ns > verdict.roof.memory_ns) return Bound::kCompute;
+  return staysInCache(verdict, limits) ? Bound::kCache : Bound::kBandwidth;
 }
 
 // The ceiling that most of the arithmetic stands under, in words.

@@ -18,10 +18,10 @@ struct Verdict {
   Phase phase{};
   Bound bound = Bound::kUnknown;
   int num_steps = 0;
-  std::int64_t measured_ns = 0;      // sum of the steps' durations
-  std::int64_t num_tokens = 0;       // prefill: prompt tokens; decode: sampled tokens
-  Roof roof;                         // sum over the ops
-  double floor_ns = 0;               // sum over the ops of the larger of the two
+  std::int64_t measured_ns = 0;  // sum of the steps' durations
+  std::int64_t num_tokens = 0;   // prefill: prompt tokens; decode: sampled tokens
+  Roof roof;                     // sum over the ops
+  double floor_ns = 0;           // sum over the ops of the larger of the two
   kernels::OpCost cost;
   double process_cpu_s = 0;
   int num_threads = 0;
@@ -38,8 +38,8 @@ struct Verdict {
 };
 
 // The phase's steps among `steps`; none if there are none.
-// Bound: overhead if the floor is under half of the measured time; else, if the bytes of a step fit into the last-level
-// cache and the ops ran faster than memory could have fed them, "fits in cache"; else the larger of the two sums.
+// Bound: overhead if the floor is under half of the measured time; else compute or bandwidth by the larger of the two
+// sums; "fits in cache" instead of bandwidth where a step's weights and KV are within the probed reach of the cache.
 std::optional<Verdict> judge(std::span<const std::shared_ptr<const StepRecord>> steps, Phase phase,
                              const MachineLimits& limits);
 

@@ -84,8 +84,8 @@ HeadlinePanel::Figure HeadlinePanel::makeFigure(const QString& tool_tip) {
 void HeadlinePanel::buildUi() {
   m_verdict = makeFigure(
       tr("What the steps of the last second were bound by. Floor: for each op the larger of bytes / bandwidth and "
-         "operations / peak, summed. Overhead-bound: the floor is under half of the measured time. Fits in cache: a "
-         "step's bytes fit in the last-level cache and ran faster than memory could feed them."));
+         "operations / peak, summed. Overhead-bound: the floor is under half of the measured time. Fits in cache: "
+         "the weights and keys of a step are few enough to stay in the cache, as far as that was probed to reach."));
   m_bandwidth = makeFigure(
       tr("Bytes that the ops must move (counted from their shapes) / measured time, as a share of the read bandwidth "
          "that was probed on this machine with as many threads."));

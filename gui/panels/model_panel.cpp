@@ -115,6 +115,7 @@ void ModelPanel::showLimits(const core::MachineLimits& limits) {
       {tr("int8 dots"), tr("%1 GOP/s").arg(significantText(limits.int8_op_per_s * 1e-9))},
       {tr("Last-level cache"),
        limits.last_level_cache_bytes > 0 ? bytesText(limits.last_level_cache_bytes) : nothing()},
+      {tr("... that keeps a stream"), bytesText(limits.cache_reach_bytes)},
       {tr("Threads"), countText(limits.num_threads)},
       {tr("Measured"), displayLocale().toString(when, QLocale::ShortFormat)},
   }));
