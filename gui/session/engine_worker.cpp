@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "gui/session/engine_worker.h"
 
+#include "core/backend/probe_cache.h"
 #include "core/backend/thread_priority.h"
 #include "core/error.h"
 #include "core/model/model_store.h"
@@ -88,12 +89,12 @@ void EngineWorker::showLoaded(const core::Model& model) {
   emit modelLoaded(describe(model, m_options), m_mailbox);
 }
 
-// The ceilings for the number of threads in force: measured once each.
+// The ceilings for the number of threads in force: measured once each, or known from the last start.
 void EngineWorker::ensureLimits() {
   m_backend->setThreads(m_options.threads);
   const int num_threads = m_backend->numThreads();
   try {
-    if (!m_limits.contains(num_threads)) m_limits[num_threads] = m_backend->probe(m_stop);
+    if (!m_limits.contains(num_threads)) m_limits[num_threads] = core::limitsFor(*m_backend, m_stop);
     emit limitsMeasured(m_limits[num_threads]);
   } catch (const core::Cancelled&) {
     // the program ends
@@ -102,8 +103,13 @@ void EngineWorker::ensureLimits() {
 
 void EngineWorker::probe() {
   if (lane() == nullptr) return;
-  m_limits.erase(m_backend->numThreads());
-  ensureLimits();
+  try {
+    const core::MachineLimits limits = core::probeAndKeep(*m_backend, m_stop);
+    m_limits[limits.num_threads] = limits;
+    emit limitsMeasured(limits);
+  } catch (const core::Cancelled&) {
+    // the program ends
+  }
 }
 
 void EngineWorker::applyOptions(const core::EngineOptions& options) {
