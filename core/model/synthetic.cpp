@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/model/random_weights.h"
+#include "core/model/storage.h"
 #include "core/model/synthetic_tokenizer.h"
 #include "core/model/weights.h"
 
@@ -79,15 +80,15 @@ ModelConfig configOf(const Shape& shape) {
   return config;
 }
 
-std::vector<PlacedWeight> weightsIn(const kernels::Format& format, const std::string& source, Model& model) {
+std::vector<PlacedWeight> weightsIn(const kernels::Format& wanted, Model& model) {
   std::vector<PlacedWeight> weights;
+  std::vector<StoredMatrix> matrices;
   for (const WeightSlot& slot : weightSlots(model)) {
-    if (slot.matrix && slot.num_cols % format.block_elems != 0) {
-      throw Error(fmt::format("{}: {} has rows of {} elements, which is not a whole number of {} blocks of {}", source,
-                              slot.name, slot.num_cols, format.name, format.block_elems));
-    }
-    weights.push_back({slot, slot.norm ? kernels::findFormat("f32") : &format});
+    const kernels::Format* format = slot.norm ? kernels::findFormat("f32") : &formatThatHolds(wanted, slot.num_cols);
+    weights.push_back({slot, format});
+    if (slot.matrix) matrices.push_back({slot.name, format});
   }
+  std::ranges::move(otherwiseStored(matrices, wanted), std::back_inserter(model.notices));
   return weights;
 }
 
@@ -136,7 +137,7 @@ std::shared_ptr<const Model> makeSyntheticModel(const std::string& source, Backe
   model->tokenizer = makeSyntheticTokenizer(model->config.vocab_size);
   model->chat.family = ChatFamily::kChatMl;
   model->notices.push_back("random weights: this model has the shape of a real one, but what it says means nothing");
-  std::vector<PlacedWeight> weights = weightsIn(*request.format, source, *model);
+  std::vector<PlacedWeight> weights = weightsIn(*request.format, *model);
   const std::size_t memory_bytes = placeWeights(weights);
   for (const PlacedWeight& weight : weights) {
     model->format_bytes[std::string(weight.format->name)] += static_cast<std::int64_t>(weight.bytes);

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "kernels/quant/bf16.h"
 #include "kernels/quant/f16.h"
 #include "kernels/quant/f32.h"
+#include "kernels/quant/q2_k.h"
+#include "kernels/quant/q3_k.h"
 #include "kernels/quant/q4_0.h"
 #include "kernels/quant/q4_1.h"
+#include "kernels/quant/q4_k.h"
+#include "kernels/quant/q5_0.h"
+#include "kernels/quant/q5_1.h"
+#include "kernels/quant/q5_k.h"
+#include "kernels/quant/q6_k.h"
 #include "kernels/quant/q8_0.h"
 
 namespace inferoscope::kernels::quant {
@@ -18,6 +26,6 @@ template <class... Formats>
 struct FormatList {};
 
 // Every format. The rows of formats() and the kernels that are templates over a format expand from this list.
-using AllFormats = FormatList<F32, F16, Q8_0, Q4_0, Q4_1>;
+using AllFormats = FormatList<F32, F16, BF16, Q8_0, Q6_K, Q5_0, Q5_1, Q5_K, Q4_0, Q4_1, Q4_K, Q3_K, Q2_K>;
 
 }  // namespace inferoscope::kernels::quant

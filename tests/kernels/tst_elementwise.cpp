@@ -156,7 +156,7 @@ class TestElementwise : public QObject {
   void embed() {
     QFETCH(const QString, format);
     const kernels::Format& f = *kernels::findFormat(format.toStdString());
-    constexpr int kDim = 96;
+    constexpr int kDim = 512;
     const std::vector<std::byte> table = tests::encoded(f, Random(4).floats(50 * kDim));
     const std::vector<float> rows = tests::decoded(f, table);
     const std::vector<std::int32_t> ids = {49, 0, 7, 7};
@@ -180,7 +180,7 @@ class TestElementwise : public QObject {
     QFETCH(const QString, format);
     const std::string name = format.toStdString();
     tests::AttentionCase cache(
-        {.sequences = {{0, 21}, {0, 3}}, .head_dim = 32, .block_size = 4, .format = name.c_str()});
+        {.sequences = {{0, 21}, {0, 3}}, .head_dim = 256, .block_size = 4, .format = name.c_str()});
     const kernels::PagedKvView kv = cache.kv();
     const std::vector<std::int32_t> positions = {19, 20, 2};
     const std::vector<std::int32_t> token_seqs = {0, 0, 1};

@@ -65,6 +65,24 @@ void makeExact(LinearCase& c) {
   }
 }
 
+// Columns of so many blocks, or of 32 elements where the format has none.
+int columns(const Format& format, int num_blocks) {
+  return num_blocks * std::max(32, format.block_elems);
+}
+
+// Which bytes of a block are no scale and no minimum.
+struct NumbersOf {
+  int begin;
+  int end;
+};
+NumbersOf numbersOf(const Format& format) {
+  if (format.name == "q2_k") return {16, 80};
+  if (format.name == "q3_k") return {0, 96};
+  if (format.name == "q4_k" || format.name == "q5_k") return {16, format.block_bytes};
+  if (format.name == "q6_k") return {0, 192};
+  return {format.block_bytes % 16, format.block_bytes};  // 2 or 4 bytes of scales, the fifth bits, the rest
+}
+
 void addRows(const std::function<void(int, const Format&, const std::string&)>& add) {
   for (std::size_t i = 0; i < rows().size(); ++i) {
     for (const Format& format : kernels::formats()) {
@@ -103,7 +121,8 @@ class TestLinear : public QObject {
     QFETCH(const int, num_tokens);
     QFETCH(const int, num_rows);
     QFETCH(const int, num_blocks);
-    LinearCase c(*kernels::findFormat(format.toStdString()), num_tokens, num_rows, num_blocks * 32);
+    const Format& f = *kernels::findFormat(format.toStdString());
+    LinearCase c(f, num_tokens, num_rows, columns(f, num_blocks));
     makeExact(c);
     check(rows()[row], c, roundings(c));
   }
@@ -114,7 +133,7 @@ class TestLinear : public QObject {
     QTest::addColumn<QString>("format");
     QTest::addColumn<int>("num_cols");
     for (std::size_t i = 0; i < rows().size(); ++i) {
-      for (const char* format : {"f32", "f16"}) {
+      for (const char* format : {"f32", "f16", "bf16"}) {
         for (const int num_cols : {1, 7, 8, 9, 20, 67}) {
           QTest::addRow("%s, %s, %d columns", rows()[i].id.data(), format, num_cols)
               << static_cast<int>(i) << format << num_cols;
@@ -135,7 +154,8 @@ class TestLinear : public QObject {
   void anyActivations() {
     QFETCH(const int, row);
     QFETCH(const QString, format);
-    LinearCase c(*kernels::findFormat(format.toStdString()), 9, 40, 320);
+    const Format& f = *kernels::findFormat(format.toStdString());
+    LinearCase c(f, 9, 40, columns(f, 10));
     check(rows()[row], c, 0.01);
   }
 
@@ -147,10 +167,10 @@ class TestLinear : public QObject {
     const Format& f = *kernels::findFormat(format.toStdString());
     for (const int filler : {0x80, 0x7F, 0xFF, 0x00}) {  // as signed bytes -128, 127, -1, 0
       for (const float sign : {1.0F, -1.0F}) {
-        LinearCase c(f, 5, 6, 5 * 32);
+        LinearCase c(f, 5, 6, columns(f, 5));
+        const NumbersOf numbers = numbersOf(f);
         for (std::byte* block = c.w.data(); block != c.w.data() + c.w.size(); block += f.block_bytes) {
-          // The scales, 2 or 4 bytes, come first.
-          std::fill(block + f.block_bytes % 16, block + f.block_bytes, std::byte(filler));
+          std::fill(block + numbers.begin, block + numbers.end, std::byte(filler));
         }
         std::ranges::fill(c.x, sign * 127.0F * 0x1p-9F);
         check(rows()[row], c, roundings(c));
@@ -163,7 +183,8 @@ class TestLinear : public QObject {
     QFETCH(const int, row);
     QFETCH(const QString, format);
     const Kernel<LinearArgs>& kernel = rows()[row];
-    LinearCase whole(*kernels::findFormat(format.toStdString()), 71, 101, 96);
+    const Format& f = *kernels::findFormat(format.toStdString());
+    LinearCase whole(f, 71, 101, columns(f, 3));
     if (const std::string reason = kernel.supports(whole.args()); !reason.empty()) QSKIP(reason.c_str());
     QVERIFY(tests::runKernel(kernel, whole.args(), 1));
     for (const int num_threads : {2, 3, 64}) {
@@ -189,7 +210,8 @@ class TestLinear : public QObject {
     QFETCH(const QString, format);
     for (const float bad : {NAN, INFINITY, -INFINITY}) {
       for (const int where : {0, 17, 63}) {
-        LinearCase c(*kernels::findFormat(format.toStdString()), 2, 3, 64);
+        const Format& f = *kernels::findFormat(format.toStdString());
+        LinearCase c(f, 2, 3, columns(f, 2));
         if (const std::string reason = rows()[row].supports(c.args()); !reason.empty()) QSKIP(reason.c_str());
         c.x[where] = bad;
         QVERIFY(tests::runKernel(rows()[row], c.args(), 1));

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "kernels/format.h"
+#include "kernels/half.h"
+#include "kernels/quant/k_scales.h"
+
+namespace inferoscope::kernels::quant {
+
+// 256 numbers of 4 bits in 8 parts of 32, see KScales: value = d * scale * q - dmin * min.
+struct Q4_K {
+  static constexpr FormatId kId{12};
+  static constexpr std::string_view kName = "q4_k";
+  static constexpr int kBlockElems = 256;
+  struct Block {
+    std::uint16_t d;          // half
+    std::uint16_t dmin;       // half
+    std::uint8_t scales[12];  // KScales
+    std::uint8_t q[128];      // byte 32 n + i: low four bits: element i of part 2 n, high: of part 2 n + 1
+  };
+  static_assert(sizeof(Block) == 144);
+
+  static void encodeBlock(const float* values, Block& block) {
+    std::uint8_t q[kBlockElems];
+    fitKScales(values, 15, block.d, block.dmin, q).pack(block.scales);
+    for (int i = 0; i < 128; ++i) {
+      const int low = i / 32 * 64 + i % 32;
+      block.q[i] = static_cast<std::uint8_t>(q[low] | q[low + 32] << 4);
+    }
+  }
+
+  static void decodeBlock(const Block& block, float* values) {
+    const KScales s = KScales::unpack(block.scales);
+    for (int part = 0; part < KScales::kParts; ++part) {
+      const float d = halfToFloat(block.d) * static_cast<float>(s.scale[part]);
+      const float m = halfToFloat(block.dmin) * static_cast<float>(s.min[part]);
+      const std::uint8_t* q = block.q + part / 2 * 32;
+      const int shift = part % 2 * 4;
+      for (int i = 0; i < 32; ++i) values[part * 32 + i] = d * static_cast<float>(q[i] >> shift & 15) - m;
+    }
+  }
+};
+
+}  // namespace inferoscope::kernels::quant
