@@ -266,8 +266,23 @@ void TestGguf::refusedBeforeAnyAllocation_data() {
   add("key twice", Header().u32(3).u64(0).u64(2).text("k").u32(kString).text("v").text("k").u32(kString).text("v"),
       "key k: appears twice");
   add("odd name", Header().u32(3).u64(0).u64(1).text("a\nb\xFF").u32(99), "key a\\x0ab\\xff has the unknown type 99");
-  add("q6_k", Header().u32(3).u64(1).u64(0).text("w").u32(1).u64(256).u32(14).u64(0),
-      "tensor w: tensor type q6_k is not supported (f32, f16");
+  const auto tensor = [](std::uint64_t num_cols, std::uint64_t num_rows, std::uint32_t type) {
+    return Header().u32(3).u64(1).u64(0).text("w").u32(2).u64(num_cols).u64(num_rows).u32(type).u64(0);
+  };
+  add("iq4_xs", tensor(256, 1, 23), "tensor w: tensor type iq4_xs is not supported (f32, f16");
+  add("type 77", tensor(256, 1, 77), "tensor w: tensor type number 77 is not supported (f32, f16");
+  for (const kernels::Format& format : kernels::formats()) {
+    const std::string name(format.name);
+    const auto type = static_cast<std::uint32_t>(format.id);
+    const auto block = static_cast<std::uint64_t>(format.block_elems);
+    add((name + ", too short").c_str(), tensor(block * 200, 1, type), "tensor w: its data (");
+    add((name + ", too many").c_str(), tensor(block, (kHuge * 8 - 1) / block, type),
+        format.block_elems > format.block_bytes ? "tensor w: its data (" : "impossible dimensions");
+    if (block == 1) continue;
+    const std::string part = "is not a whole number of " + name + " blocks of " + std::to_string(block);
+    add((name + ", half a block").c_str(), tensor(block / 2, 2, type), part.c_str());
+    add((name + ", a block and one").c_str(), tensor(block + 1, block, type), part.c_str());
+  }
 }
 
 void TestGguf::refusedBeforeAnyAllocation() {
