@@ -235,4 +235,14 @@ std::vector<Scenario> builtinScenarios() {
   return scenarios;
 }
 
+Scenario findScenario(const std::string& id_or_file) {
+  std::vector<std::string> ids;
+  for (Scenario& scenario : builtinScenarios()) {
+    if (scenario.id == id_or_file) return std::move(scenario);
+    ids.push_back(scenario.id);
+  }
+  if (std::filesystem::exists(id_or_file)) return loadScenario(id_or_file);
+  throw Error(fmt::format("{}: neither a file nor one of the scenarios {}", id_or_file, fmt::join(ids, ", ")));
+}
+
 }  // namespace inferoscope::core

@@ -89,6 +89,8 @@ EngineOptions optionsOf(const Scenario& scenario, EngineOptions base);
 Scenario loadScenario(const std::filesystem::path& file);
 // The scenarios that come with the program, by id. The first is the one to start with.
 std::vector<Scenario> builtinScenarios();
+// A file, or the id of one that comes with the program. Throws Error.
+Scenario findScenario(const std::string& id_or_file);
 
 // Makes the requests of a scenario, in order of arrival, from its seed alone. Owns no engine.
 class Workload {
