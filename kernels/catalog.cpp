@@ -30,7 +30,8 @@ std::span<const Kernel<RmsNormArgs>> kernelsFor(Device device) {
 
 template <>
 std::span<const Kernel<LinearArgs>> kernelsFor(Device device) {
-  static const std::array kCpu = {cpu::linearAvx2(), cpu::linearNaive()};
+  static const std::array kCpu = {cpu::linearGroupsAvx512(), cpu::linearGroupsAvxVnni(), cpu::linearGroupsAvx2(),
+                                  cpu::linearAvx2(), cpu::linearNaive()};
   return rowsOf(device, kCpu);
 }
 

@@ -9,7 +9,7 @@ namespace inferoscope::kernels {
 
 // The kernels of a device for one op, the preferred one first. Instantiated for every args struct of ops.h.
 // Several rows may share a choice; the first that supports the arguments is meant.
-// kernelsFor<LinearArgs>(Device::kCpu) -> {linear.avx2, linear.naive}
+// kernelsFor<LinearArgs>(Device::kCpu) -> {linear.avx512, ..., linear.naive}
 template <class Args>
 std::span<const Kernel<Args>> kernelsFor(Device device);
 

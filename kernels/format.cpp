@@ -22,9 +22,16 @@ void encode(const float* values, std::byte* blocks, std::int64_t num_elems) {
   for (std::int64_t i = 0; i < num_elems; i += F::kBlockElems) F::encodeBlock(values + i, *block++);
 }
 
+template <class F>
+constexpr int headHalves() {
+  if constexpr (requires { F::kHeadHalves; }) return F::kHeadHalves;
+  return 0;
+}
+
 template <class... Fs>
 constexpr std::array<Format, sizeof...(Fs)> rowsOf(quant::FormatList<Fs...>) {
-  return {Format{Fs::kId, Fs::kName, Fs::kBlockElems, sizeof(typename Fs::Block), &decode<Fs>, &encode<Fs>}...};
+  return {Format{Fs::kId, Fs::kName, Fs::kBlockElems, sizeof(typename Fs::Block), &decode<Fs>, &encode<Fs>,
+                 headHalves<Fs>()}...};
 }
 
 constexpr auto kFormats = rowsOf(quant::AllFormats{});

@@ -15,11 +15,12 @@ enum class FormatId : std::uint32_t {};
 // One stored element type. A row of a tensor is a whole number of blocks; plain types are blocks of one element.
 struct Format {
   FormatId id;
-  std::string_view name;  // as people write it: "f16", "q4_1"
-  int block_elems;        // elements in a block
-  int block_bytes;        // bytes of a block
+  std::string_view name;                                                           // as people write it: "f16", "q4_1"
+  int block_elems;                                                                 // elements in a block
+  int block_bytes;                                                                 // bytes of a block
   void (*decode)(const std::byte* blocks, float* values, std::int64_t num_elems);  // num_elems % block_elems == 0
   void (*encode)(const float* values, std::byte* blocks, std::int64_t num_elems);  // num_elems % block_elems == 0
+  int head_halves = 0;  // 2-byte fields at the start of a block, before its 4-byte words: interleave.h
 };
 
 // Every format that exists, in the order of quant/formats.h.

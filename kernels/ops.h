@@ -16,14 +16,21 @@ enum class OpKind : std::uint8_t { kEmbed, kRmsNorm, kLinear, kRope, kKvAppend, 
 inline constexpr int kNumOpKinds = 8;
 std::string_view opKindName(OpKind kind);  // "embed", "rms_norm", "linear", ...
 
+// How the rows of a matrix lie in memory.
+enum class Layout : std::uint8_t {
+  kRows,         // one after the other, without padding, as files hold them
+  kInterleaved,  // 32 side by side, a row a SIMD lane: interleave.h
+};
+
 // A stored matrix: num_rows rows of num_cols elements, each row a whole number of blocks of `format`.
 struct WeightMatrix {
-  const std::byte* data = nullptr;  // [num_rows, num_cols] in `format`, rows without padding
+  const std::byte* data = nullptr;  // [num_rows, num_cols] in `format`
   FormatId format{};
   int num_rows = 0;
   int num_cols = 0;
+  Layout layout = Layout::kRows;
 };
-std::int64_t matrixBytes(const WeightMatrix& w);
+std::int64_t matrixBytes(const WeightMatrix& w);  // stored, without what a layout pads
 
 struct EmbedArgs {
   static constexpr OpKind kKind = OpKind::kEmbed;
@@ -65,7 +72,7 @@ struct RopeArgs {
   int num_tokens;
   int num_heads;
   int head_dim;
-  int rope_dim;                   // the first rope_dim elements of a head are rotated
+  int rope_dim;  // the first rope_dim elements of a head are rotated
   RopeStyle style;
 };
 
@@ -85,13 +92,13 @@ struct KvAppendArgs {
 // key-value head h / (num_heads / num_kv_heads).
 struct AttentionArgs {
   static constexpr OpKind kKind = OpKind::kAttention;
-  const float* q;                // [num_tokens, num_heads, head_dim], rotated
+  const float* q;  // [num_tokens, num_heads, head_dim], rotated
   PagedKvView kv;
   const std::int32_t* q_starts;  // [kv.num_seqs + 1]
   float* out;                    // [num_tokens, num_heads, head_dim]
   int num_tokens;
   int num_heads;
-  float scale;                   // 1 / sqrt(head_dim)
+  float scale;  // 1 / sqrt(head_dim)
 };
 
 // out = silu(gate) * up

@@ -13,6 +13,7 @@ constexpr int kPanelTokens = 8;  // quantized by a thread at once
 std::string supports(const LinearArgs& args) {
   if (std::string reason = whyNoAvx2(); !reason.empty()) return reason;
   if (std::string reason = whyNotStored(args.w.format, args.w.num_cols, "rows"); !reason.empty()) return reason;
+  if (args.w.layout != Layout::kRows) return "the rows of the matrix are interleaved";
   if (linearAvx2For(args.w.format).run == nullptr) {
     return "there is no AVX2 code for " + std::string(formatOf(args.w.format).name);
   }

@@ -9,6 +9,18 @@ std::string whyNoAvx2() {
   return has_it ? "" : "this CPU lacks AVX2, FMA or F16C";
 }
 
+std::string whyNoAvxVnni() {
+  static const bool has_it = whyNoAvx2().empty() && __builtin_cpu_supports("avxvnni");
+  return has_it ? "" : "this CPU lacks AVX-VNNI";
+}
+
+std::string whyNoAvx512() {
+  static const bool has_it = whyNoAvx2().empty() && __builtin_cpu_supports("avx512f") &&
+                             __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+                             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vnni");
+  return has_it ? "" : "this CPU lacks AVX-512 or its VNNI";
+}
+
 std::string whyNotStored(FormatId format, int num_elems, std::string_view what) {
   const Format* row = findFormat(format);
   if (row == nullptr) return "there is no format " + std::to_string(static_cast<std::uint32_t>(format));

@@ -22,6 +22,8 @@ std::size_t noScratch(const Args&, int) {
 
 // Empty, or why this CPU can't run the files compiled for AVX2, FMA and F16C.
 std::string whyNoAvx2();
+std::string whyNoAvxVnni();  // the same for AVX-VNNI
+std::string whyNoAvx512();   // the same for AVX-512 with VNNI
 
 template <class Args>
 std::string needsAvx2(const Args&) {

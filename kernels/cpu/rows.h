@@ -5,10 +5,13 @@
 
 namespace inferoscope::kernels::cpu {
 
-// The CPU's rows of the catalog, each defined in the file of its name.
+// The CPU's rows of the catalog, each defined in a file of its op.
 Kernel<EmbedArgs> embedPlain();
 Kernel<RmsNormArgs> rmsNormAvx2();
 Kernel<RmsNormArgs> rmsNormNaive();
+Kernel<LinearArgs> linearGroupsAvx512();
+Kernel<LinearArgs> linearGroupsAvxVnni();
+Kernel<LinearArgs> linearGroupsAvx2();
 Kernel<LinearArgs> linearAvx2();
 Kernel<LinearArgs> linearNaive();
 Kernel<RopeArgs> ropePlain();

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "kernels/cpu/simd_inline.h"
 #include "kernels/quant/formats.h"
 
 #include <immintrin.h>
 
-// Helpers for the *_avx2.cpp files alone. They have internal linkage and are always inlined: a function shared with
-// files compiled for any CPU could be merged by the linker into its AVX2 copy.
+// Helpers for the *_avx2.cpp files alone.
 namespace inferoscope::kernels::cpu {
 namespace {  // NOLINT: meant for each file
-
-#define INFEROSCOPE_SIMD [[gnu::always_inline]] inline
 
 template <class F>
 concept PlainFormat = requires(const typename F::Block* blocks) {

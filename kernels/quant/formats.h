@@ -22,6 +22,7 @@ namespace inferoscope::kernels::quant {
 //   load8: 8 plain elements as floats
 //   loadBytes, kSignedBytes, loadScaleAndMin: 32 bytes q, signed or not, and {scale, min, ...} of a block whose values
 //     are scale * q + min; signed ones have no min.
+// and for the kernels on interleaved rows (interleave.h) kHeadHalves, and kQuants where a block is 32 small numbers.
 template <class... Formats>
 struct FormatList {};
 

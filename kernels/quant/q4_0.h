@@ -3,6 +3,7 @@
 
 #include "kernels/format.h"
 #include "kernels/half.h"
+#include "kernels/quant/quants.h"
 #include "kernels/quant/round.h"
 
 #include <cmath>
@@ -18,6 +19,8 @@ struct Q4_0 {
   static constexpr FormatId kId{2};
   static constexpr std::string_view kName = "q4_0";
   static constexpr int kBlockElems = 32;
+  static constexpr int kHeadHalves = 1;
+  static constexpr Quants kQuants = {.bits = 4, .zero = 8, .has_min = false};
   struct Block {
     std::uint16_t d;     // half
     std::uint8_t q[16];  // low four bits: elements 0..15, high: 16..31

@@ -3,6 +3,7 @@
 
 #include "kernels/format.h"
 #include "kernels/half.h"
+#include "kernels/quant/quants.h"
 #include "kernels/quant/round.h"
 
 #include <cmath>
@@ -18,6 +19,8 @@ struct Q4_1 {
   static constexpr FormatId kId{3};
   static constexpr std::string_view kName = "q4_1";
   static constexpr int kBlockElems = 32;
+  static constexpr int kHeadHalves = 2;
+  static constexpr Quants kQuants = {.bits = 4, .zero = 0, .has_min = true};
   struct Block {
     std::uint16_t d;     // half
     std::uint16_t m;     // half

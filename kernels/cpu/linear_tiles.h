@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "kernels/cpu/linear_interleaved.h"
+#include "kernels/cpu/simd_avx2.h"
+#include "kernels/interleave.h"
+
+#include <cstring>
+#include <type_traits>
+
+// Products with interleaved rows, once for all instruction sets: V is one of the Lanes structs. A lane is a row, so
+// that nothing is ever summed across lanes, and all instruction sets give the same bits.
+namespace inferoscope::kernels::cpu {
+namespace {  // NOLINT: meant for each file
+
+template <class F>
+concept FloatsFormat = std::is_same_v<F, quant::F32> || std::is_same_v<F, quant::F16>;
+template <class F>
+concept QuantsFormat = requires {
+  F::kQuants;
+};
+
+constexpr int kBlock = 32;  // columns of a block of small numbers
+constexpr int kTileSizes[] = {12, 8, 6, 4, 2, 1};
+
+template <class V, class F>
+constexpr int kTileTokens = FloatsFormat<F> ? V::kFloatTileTokens : V::kByteTileTokens;
+
+// Tokens of the tile that begins with `rest` of them to go.
+template <class V, class F>
+int tileSize(int rest) {
+  for (const int size : kTileSizes) {
+    if (size <= kTileTokens<V, F> && size <= rest) return size;
+  }
+  return 0;
+}
+
+// ---- Packed tokens ----
+
+// One block of columns of a tile of kTokens tokens: x = scale * q.
+template <int kTokens>
+struct ByteTile {
+  std::int8_t q[kTokens][kBlock];
+  float scale[kTokens];
+  std::int32_t correction[kTokens];  // for finish()
+  float sum[kTokens];                // of the block's x: times a weight block's min it is what that adds
+};
+constexpr int kBlockTokenBytes = sizeof(ByteTile<1>);
+static_assert(sizeof(ByteTile<12>) == 12 * kBlockTokenBytes);
+
+// What a dot of unsigned weights has too much is `offset` times the sum of q.
+template <class V, class F>
+constexpr int kOffset = F::kQuants.bits == 8 ? (V::kDotsSignedBytes ? 0 : 128) : F::kQuants.zero;
+
+INFEROSCOPE_SIMD int sumOfInts(__m256i v) {
+  const __m128i four = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+  const __m128i two = _mm_add_epi32(four, _mm_unpackhi_epi64(four, four));
+  return _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_shuffle_epi32(two, 1)));
+}
+
+template <int kTokens>
+INFEROSCOPE_SIMD void quantize(const float* x, int offset, ByteTile<kTokens>& to, int t) {
+  __m256 v[4];
+  __m256 largest = _mm256_setzero_ps();
+  __m256 any_nan = _mm256_setzero_ps();
+  for (int i = 0; i < 4; ++i) {
+    v[i] = _mm256_loadu_ps(x + i * 8);
+    largest = _mm256_max_ps(largest, _mm256_andnot_ps(_mm256_set1_ps(-0.0F), v[i]));
+    any_nan = _mm256_or_ps(any_nan, _mm256_cmp_ps(v[i], v[i], _CMP_UNORD_Q));
+  }
+  float scale = largestOf(largest) / 127.0F;
+  const float inverse = scale != 0.0F ? 1.0F / scale : 0.0F;
+  if (_mm256_movemask_ps(any_nan) != 0) scale = __builtin_nanf("");  // must not be lost on the way to the logits
+
+  __m256i n[4];
+  for (int i = 0; i < 4; ++i) n[i] = _mm256_cvtps_epi32(_mm256_mul_ps(v[i], _mm256_set1_ps(inverse)));
+  // Packing works within 128-bit halves; the permutation puts the elements back in order.
+  const __m256i packed = _mm256_packs_epi16(_mm256_packs_epi32(n[0], n[1]), _mm256_packs_epi32(n[2], n[3]));
+  const __m256i q = _mm256_permutevar8x32_epi32(packed, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+  const int sum = sumOfInts(dotUnsigned(_mm256_set1_epi8(1), q));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to.q[t]), q);
+  to.scale[t] = scale;
+  to.correction[t] = -offset * sum;
+  to.sum[t] = scale * static_cast<float>(sum);
+}
+
+template <class V, class F, int kTokens>
+void pack(const float* x, int num_cols, std::byte* to) {
+  if constexpr (FloatsFormat<F>) {
+    auto* tile = reinterpret_cast<float*>(to);  // [num_cols, kTokens]
+    for (int c = 0; c < num_cols; ++c) {
+      for (int t = 0; t < kTokens; ++t) tile[std::int64_t{c} * kTokens + t] = x[std::int64_t{t} * num_cols + c];
+    }
+  } else {
+    auto* tile = reinterpret_cast<ByteTile<kTokens>*>(to);
+    for (int b = 0; b < num_cols / kBlock; ++b) {
+      for (int t = 0; t < kTokens; ++t) {
+        quantize(x + std::int64_t{t} * num_cols + b * kBlock, kOffset<V, F>, tile[b], t);
+      }
+    }
+  }
+}
+
+// ---- Tiles: kParts vectors of rows from vector `part` of a group on, times kTokens tokens ----
+
+template <class V, class F>
+INFEROSCOPE_SIMD typename V::Floats loadElements(const std::byte* from) {
+  if constexpr (std::is_same_v<F, quant::F32>) {
+    return V::loadFloats(from);
+  } else {
+    return V::loadHalves(from);
+  }
+}
+
+template <class V, FloatsFormat F, int kParts, int kTokens>
+INFEROSCOPE_SIMD void sumTile(const std::byte* group, int part, int num_cols, const std::byte* tile,
+                              typename V::Floats (&sums)[kParts][kTokens]) {
+  constexpr int kPartBytes = V::kLanes * sizeof(typename F::Block);
+  const auto* x = reinterpret_cast<const float*>(tile);
+  group += part * kPartBytes;
+  for (int c = 0; c < num_cols; ++c, x += kTokens, group += kGroupRows * sizeof(typename F::Block)) {
+    typename V::Floats w[kParts];
+    for (int p = 0; p < kParts; ++p) w[p] = loadElements<V, F>(group + p * kPartBytes);
+    for (int t = 0; t < kTokens; ++t) {
+      const typename V::Floats value = V::broadcast(x + t);
+      for (int p = 0; p < kParts; ++p) sums[p][t] = V::multiplyAdd(w[p], value, sums[p][t]);
+    }
+  }
+}
+
+// Adds a block of columns: integer dots, then one or two fp32 multiply-adds.
+template <class V, QuantsFormat F, int kTokens>
+INFEROSCOPE_SIMD void sumBlock(const std::byte* block, int part, const ByteTile<kTokens>& x,
+                               typename V::Floats (&sums)[kTokens]) {
+  constexpr bool kSigned = F::kQuants.bits == 8;
+  constexpr int kNumWords = kSigned ? 8 : 4;
+  const int row = part * V::kLanes;
+  const std::byte* words = block + F::kHeadHalves * kGroupRows * 2 +
+                           row / kHalfGroupRows * kNumWords * kHalfGroupRows * 4 + row % kHalfGroupRows * 4;
+  typename V::Ints dots[kTokens];
+  for (int t = 0; t < kTokens; ++t) dots[t] = V::template start<kSigned>(&x.correction[t]);
+  for (int i = 0; i < kNumWords; ++i) {
+    const typename V::Ints w = V::loadInts(words + i * kHalfGroupRows * 4);
+    if constexpr (kSigned) {
+      for (int t = 0; t < kTokens; ++t) dots[t] = V::template dot<true>(dots[t], w, x.q[t] + 4 * i);
+    } else {
+      const typename V::Ints low = V::lowNibbles(w);
+      const typename V::Ints high = V::highNibbles(w);
+      for (int t = 0; t < kTokens; ++t) {
+        dots[t] = V::template dot<false>(dots[t], low, x.q[t] + 4 * i);
+        dots[t] = V::template dot<false>(dots[t], high, x.q[t] + 16 + 4 * i);
+      }
+    }
+  }
+  const typename V::Floats scale = V::loadHalves(block + row * 2);
+  for (int t = 0; t < kTokens; ++t) {
+    const typename V::Floats dot = V::toFloats(V::template finish<kSigned>(dots[t], &x.correction[t]));
+    sums[t] = V::multiplyAdd(V::multiply(dot, scale), V::broadcast(&x.scale[t]), sums[t]);
+  }
+  if constexpr (F::kQuants.has_min) {
+    const typename V::Floats min = V::loadHalves(block + (kGroupRows + row) * 2);
+    for (int t = 0; t < kTokens; ++t) sums[t] = V::multiplyAdd(min, V::broadcast(&x.sum[t]), sums[t]);
+  }
+}
+
+template <class V, QuantsFormat F, int kParts, int kTokens>
+INFEROSCOPE_SIMD void sumTile(const std::byte* group, int part, int num_cols, const std::byte* tile,
+                              typename V::Floats (&sums)[kParts][kTokens]) {
+  const auto* x = reinterpret_cast<const ByteTile<kTokens>*>(tile);
+  constexpr int kBlockBytes = kGroupRows * sizeof(typename F::Block);
+  for (int b = 0; b < num_cols / kBlock; ++b, ++x, group += kBlockBytes) {
+    for (int p = 0; p < kParts; ++p) sumBlock<V, F, kTokens>(group, part + p, *x, sums[p]);
+  }
+}
+
+template <class V>
+INFEROSCOPE_SIMD void storeRows(typename V::Floats v, int num_rows, float* to) {
+  if (num_rows >= V::kLanes) {
+    V::store(to, v);
+  } else if (num_rows > 0) {
+    alignas(64) float rows[V::kLanes];
+    V::store(rows, v);
+    std::memcpy(to, rows, static_cast<std::size_t>(num_rows) * sizeof(float));
+  }
+}
+
+template <class V, class F, int kParts, int kTokens>
+void runTile(const GroupPanel& panel, int group, int part, int token) {
+  typename V::Floats sums[kParts][kTokens];
+  for (auto& of_part : sums) {
+    for (auto& sum : of_part) sum = V::zeros();
+  }
+  const std::byte* tile = panel.x + token * panel.x_token_bytes;
+  sumTile<V, F>(panel.groups + group * panel.group_bytes, part, panel.num_cols, tile, sums);
+  for (int p = 0; p < kParts; ++p) {
+    const int row = group * kGroupRows + (part + p) * V::kLanes;
+    for (int t = 0; t < kTokens; ++t) {
+      storeRows<V>(sums[p][t], panel.num_rows - row, panel.out + (token + t) * panel.out_stride + row);
+    }
+  }
+}
+
+// ---- Panels ----
+
+// A tile of tokens stays in the first-level cache while the groups of the panel pass by.
+template <class V, class F, int kTokens>
+void runTokens(const GroupPanel& panel, int token) {
+  constexpr int kGroupParts = kGroupRows / V::kLanes;
+  // One token reads a group once from end to end; more of them need the registers for their sums.
+  constexpr int kParts = kTokens == 1 ? kGroupParts : FloatsFormat<F> ? V::kFloatTileParts : 1;
+  for (int group = 0; group * kGroupRows < panel.num_rows; ++group) {
+    for (int part = 0; part < kGroupParts; part += kParts) runTile<V, F, kParts, kTokens>(panel, group, part, token);
+  }
+}
+
+// Calls call(tokens as a constant) for the size that it is.
+template <class V, class F, class Call>
+void withSize(int size, const Call& call) {
+  const auto try_size = [&](auto constant) {
+    if constexpr (constant() <= kTileTokens<V, F>) {
+      if (size == constant()) call(constant);
+    }
+  };
+  [&]<std::size_t... is>(std::index_sequence<is...>) {
+    (try_size(std::integral_constant<int, kTileSizes[is]>{}), ...);
+  }
+  (std::make_index_sequence<std::size(kTileSizes)>{});
+}
+
+template <class V, class F>
+void runPanel(const GroupPanel& panel) {
+  for (int token = 0; token < panel.num_tokens;) {
+    const int size = tileSize<V, F>(panel.num_tokens - token);
+    withSize<V, F>(size, [&](auto constant) { runTokens<V, F, constant()>(panel, token); });
+    token += size;
+  }
+}
+
+template <class V, class F>
+int packTile(const float* x, int num_tokens, int num_cols, std::byte* to) {
+  const int size = tileSize<V, F>(num_tokens);
+  withSize<V, F>(size, [&](auto constant) { pack<V, F, constant()>(x, num_cols, to); });
+  return size;
+}
+
+template <class V, class F>
+void findIn(FormatId format, GroupLinear& found) {
+  if constexpr (FloatsFormat<F> || QuantsFormat<F>) {
+    if (format != F::kId) return;
+    found = {.run = runPanel<V, F>,
+             .packTile = packTile<V, F>,
+             .most_tokens = kTileTokens<V, F>,
+             .block_token_bytes = FloatsFormat<F> ? int{sizeof(float)} : kBlockTokenBytes,
+             .block_cols = FloatsFormat<F> ? 1 : kBlock,
+             .dots_bytes = QuantsFormat<F>};
+  }
+}
+
+template <class V, class... Fs>
+GroupLinear groupLinearFor(FormatId format, quant::FormatList<Fs...>) {
+  GroupLinear found;
+  (findIn<V, Fs>(format, found), ...);
+  return found;
+}
+
+}  // namespace
+}  // namespace inferoscope::kernels::cpu
