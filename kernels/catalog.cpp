@@ -66,4 +66,14 @@ std::span<const Kernel<AddArgs>> kernelsFor(Device device) {
   return rowsOf(device, kCpu);
 }
 
+Layout preferredLayout(Device device, WeightMatrix w) {
+  for (const Kernel<LinearArgs>& row : kernelsFor<LinearArgs>(device)) {
+    for (const Layout layout : {Layout::kRows, Layout::kInterleaved}) {
+      w.layout = layout;
+      if (row.supports({.x = nullptr, .w = w, .out = nullptr, .num_tokens = 1}).empty()) return layout;
+    }
+  }
+  return Layout::kRows;
+}
+
 }  // namespace inferoscope::kernels

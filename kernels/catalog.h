@@ -30,4 +30,7 @@ std::span<const Kernel<SwiGluArgs>> kernelsFor(Device device);
 template <>
 std::span<const Kernel<AddArgs>> kernelsFor(Device device);
 
+// The layout of a matrix (its own is not looked at) that the device's first linear kernel able to run it wants.
+Layout preferredLayout(Device device, WeightMatrix w);
+
 }  // namespace inferoscope::kernels

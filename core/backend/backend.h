@@ -35,6 +35,12 @@ class Backend {
   // 64-byte aligned, contents zero. Throws Error with what it was for, the bytes needed and the bytes available.
   virtual std::shared_ptr<Buffer> allocate(std::size_t bytes, std::string_view what) = 0;
   virtual void upload(Buffer& to, std::size_t offset, std::span<const std::byte> from) = 0;
+  // How this device's kernels want a matrix to lie, and rows of one, as files hold them, put in their places; first_row
+  // and, but at the end, their number are multiples of kUploadRows.
+  static constexpr int kUploadRows = 32;
+  virtual kernels::Layout layoutFor(const kernels::WeightMatrix& w) const;
+  virtual void uploadRows(Buffer& to, std::size_t offset, const kernels::WeightMatrix& w, int first_row,
+                          std::span<const std::byte> rows);
   virtual void download(const Buffer& from, std::size_t offset, std::span<std::byte> to) = 0;
 
   // Context for the kernels of one step, with scratch of at least scratch_bytes.

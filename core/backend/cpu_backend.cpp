@@ -2,7 +2,9 @@
 #include "core/backend/backend.h"
 #include "core/backend/cpu_probe.h"
 #include "core/backend/huge_memory.h"
+#include "kernels/catalog.h"
 #include "kernels/cpu/pool.h"
+#include "kernels/interleave.h"
 
 #include <algorithm>
 #include <chrono>
@@ -46,6 +48,23 @@ class CpuBackend : public Backend {
   }
   void download(const Buffer& from, std::size_t offset, std::span<std::byte> to) override {
     std::memcpy(to.data(), const_cast<Buffer&>(from).data() + offset, to.size());
+  }
+
+  kernels::Layout layoutFor(const kernels::WeightMatrix& w) const override {
+    return kernels::preferredLayout(device(), w);
+  }
+  void uploadRows(Buffer& to, std::size_t offset, const kernels::WeightMatrix& w, int first_row,
+                  std::span<const std::byte> rows) override {
+    if (w.layout == kernels::Layout::kRows) return Backend::uploadRows(to, offset, w, first_row, rows);
+    static_assert(kUploadRows % kernels::kGroupRows == 0);
+    const std::int64_t row_bytes = kernels::groupBytes(w) / kernels::kGroupRows;
+    const auto num_rows = static_cast<int>(static_cast<std::int64_t>(rows.size()) / row_bytes);
+    std::byte* const first = to.data() + offset + first_row * row_bytes;
+    m_pool->parallelFor((num_rows + kernels::kGroupRows - 1) / kernels::kGroupRows, {}, [&](int group, int) {
+      const int row = group * kernels::kGroupRows;
+      kernels::interleaveGroup(w, rows.data() + row * row_bytes, std::min(kernels::kGroupRows, num_rows - row),
+                               first + row * row_bytes);
+    });
   }
 
   kernels::Exec exec(std::size_t scratch_bytes, std::stop_token stop) override {

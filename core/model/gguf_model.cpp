@@ -71,17 +71,20 @@ class WeightCopier {
 
   void copy(const PlacedWeight& weight, Buffer& to) {
     const GgufTensor& tensor = *m_file.findTensor(weight.slot.name);
-    const auto bytes = static_cast<std::size_t>(tensor.bytes);
     if (tensor.format != weight.format->id) {
       const std::vector<float> values = decoded(tensor);
       m_backend.upload(to, weight.offset, std::as_bytes(std::span(values)));
       return;
     }
-    for (std::size_t start = 0; start < bytes; start += kChunkBytes) {
-      const std::span<std::byte> chunk = std::span(m_chunk).first(std::min(kChunkBytes, bytes - start));
-      m_file.read(tensor, start, chunk);
-      m_backend.upload(to, weight.offset + start, chunk);
-      advance(chunk.size());
+    const kernels::WeightMatrix matrix = weight.matrix();
+    const std::size_t row_bytes = weight.bytes / static_cast<std::size_t>(matrix.num_rows);
+    const int most_rows =
+        std::max(1, static_cast<int>(kChunkBytes / row_bytes) / Backend::kUploadRows) * Backend::kUploadRows;
+    for (int row = 0; row < matrix.num_rows; row += most_rows) {
+      m_chunk.resize(static_cast<std::size_t>(std::min(most_rows, matrix.num_rows - row)) * row_bytes);
+      m_file.read(tensor, static_cast<std::uint64_t>(row) * row_bytes, m_chunk);
+      m_backend.uploadRows(to, weight.offset, matrix, row, m_chunk);
+      advance(m_chunk.size());
     }
   }
 
@@ -111,7 +114,7 @@ class WeightCopier {
   const LoadProgress& m_progress;
   std::stop_token m_stop;
   std::int64_t m_done_bytes = 0;
-  std::vector<std::byte> m_chunk = std::vector<std::byte>(kChunkBytes);
+  std::vector<std::byte> m_chunk;  // rows on their way to the device
 };
 
 void readTokenizer(const GgufFile& file, Model& model) {
@@ -141,7 +144,7 @@ std::shared_ptr<const Model> loadGgufModel(const std::filesystem::path& path, Ba
   checkExtraTensors(file, slots, model->notices);
   readTokenizer(file, *model);
   sumStoredBytes(file, slots, *model);
-  const std::size_t memory_bytes = placeWeights(weights);
+  const std::size_t memory_bytes = placeWeights(weights, backend);
   std::shared_ptr<Buffer> memory;
   if (backend) {
     memory = backend->allocate(memory_bytes, fmt::format("the weights of {}", model->config.name));

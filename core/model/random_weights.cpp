@@ -84,12 +84,13 @@ const std::vector<std::byte>& RandomWeights::pool(const kernels::Format& format,
 
 void RandomWeights::fill(const PlacedWeight& weight, float deviation, const std::function<void(std::size_t)>& done) {
   const Rows rows{weight, pool(*weight.format, deviation)};
-  const int rows_per_chunk = std::max(1, static_cast<int>(kChunkBytes / rows.row_bytes));
+  const int rows_per_chunk =
+      std::max(1, static_cast<int>(kChunkBytes / rows.row_bytes) / Backend::kUploadRows) * Backend::kUploadRows;
   for (int first = 0; first < weight.slot.num_rows; first += rows_per_chunk) {
     const int num_rows = std::min(rows_per_chunk, weight.slot.num_rows - first);
     m_chunk.resize(static_cast<std::size_t>(num_rows) * rows.row_bytes);
     makeInParallel(rows, first, num_rows, m_chunk.data());
-    m_backend.upload(m_memory, weight.offset + static_cast<std::size_t>(first) * rows.row_bytes, m_chunk);
+    m_backend.uploadRows(m_memory, weight.offset, weight.matrix(), first, m_chunk);
     done(m_chunk.size());
   }
 }

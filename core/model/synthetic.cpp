@@ -138,7 +138,7 @@ std::shared_ptr<const Model> makeSyntheticModel(const std::string& source, Backe
   model->chat.family = ChatFamily::kChatMl;
   model->notices.push_back("random weights: this model has the shape of a real one, but what it says means nothing");
   std::vector<PlacedWeight> weights = weightsIn(*request.format, *model);
-  const std::size_t memory_bytes = placeWeights(weights);
+  const std::size_t memory_bytes = placeWeights(weights, backend);
   for (const PlacedWeight& weight : weights) {
     model->format_bytes[std::string(weight.format->name)] += static_cast<std::int64_t>(weight.bytes);
     model->weight_bytes += static_cast<std::int64_t>(weight.bytes);

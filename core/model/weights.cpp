@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/model/weights.h"
 
+#include "kernels/interleave.h"
+
 #include <fmt/format.h>
 #include <cmath>
 
@@ -43,14 +45,18 @@ std::vector<WeightSlot> weightSlots(Model& model) {
   return slots;
 }
 
-std::size_t placeWeights(std::vector<PlacedWeight>& weights) {
+kernels::WeightMatrix PlacedWeight::matrix(const std::byte* data) const {
+  return {data, format->id, slot.num_rows, slot.num_cols, layout};
+}
+
+std::size_t placeWeights(std::vector<PlacedWeight>& weights, const Backend* backend) {
   constexpr std::size_t kAlignment = 64;  // a cache line, and the widest SIMD load
   std::size_t end = 0;
   for (PlacedWeight& weight : weights) {
     weight.offset = (end + kAlignment - 1) / kAlignment * kAlignment;
-    const std::int64_t num_elems = std::int64_t{weight.slot.num_rows} * weight.slot.num_cols;
-    weight.bytes = static_cast<std::size_t>(kernels::storedBytes(*weight.format, num_elems));
-    end = weight.offset + weight.bytes;
+    if (backend && weight.slot.matrix) weight.layout = backend->layoutFor(weight.matrix());
+    weight.bytes = static_cast<std::size_t>(kernels::matrixBytes(weight.matrix()));
+    end = weight.offset + static_cast<std::size_t>(kernels::layoutBytes(weight.matrix()));
   }
   return end;
 }
@@ -62,7 +68,7 @@ void bindWeights(Model& model, const std::vector<PlacedWeight>& weights, std::sh
     if (weight.slot.norm) {
       *weight.slot.norm = reinterpret_cast<const float*>(data);
     } else {
-      *weight.slot.matrix = {data, weight.format->id, weight.slot.num_rows, weight.slot.num_cols};
+      *weight.slot.matrix = weight.matrix(data);
     }
   }
   if (model.config.tied_embeddings) model.output = model.token_embedding;

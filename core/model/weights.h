@@ -25,12 +25,16 @@ std::vector<WeightSlot> weightSlots(Model& model);
 struct PlacedWeight {
   WeightSlot slot;
   const kernels::Format* format = nullptr;  // as kept in memory
-  std::size_t offset = 0;                   // 64-byte aligned
-  std::size_t bytes = 0;
+  kernels::Layout layout = kernels::Layout::kRows;
+  std::size_t offset = 0;  // 64-byte aligned
+  std::size_t bytes = 0;   // stored, without what the layout pads
+
+  kernels::WeightMatrix matrix(const std::byte* data = nullptr) const;
 };
 
-// Gives each weight its place, in order. Returns the bytes that the buffer needs.
-std::size_t placeWeights(std::vector<PlacedWeight>& weights);
+// Gives each weight its place, in order, and the layout that the device wants; null: as stored. Returns the bytes that
+// the buffer needs.
+std::size_t placeWeights(std::vector<PlacedWeight>& weights, const Backend* backend);
 
 // Points the model at its weights in `memory`; null: at nothing, for a model that is only described.
 void bindWeights(Model& model, const std::vector<PlacedWeight>& weights, std::shared_ptr<Buffer> memory);

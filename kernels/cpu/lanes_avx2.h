@@ -30,6 +30,11 @@ struct LanesAvx2 {
   INFEROSCOPE_SIMD static Floats loadHalves(const std::byte* from) {
     return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
   }
+  // The upper halves of floats.
+  INFEROSCOPE_SIMD static Floats loadUpperHalves(const std::byte* from) {
+    const __m256i halves = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(halves, 16));
+  }
   INFEROSCOPE_SIMD static void store(float* to, Floats v) { _mm256_storeu_ps(to, v); }
   INFEROSCOPE_SIMD static Floats multiply(Floats a, Floats b) { return _mm256_mul_ps(a, b); }
   INFEROSCOPE_SIMD static Floats multiplyAdd(Floats a, Floats b, Floats c) { return _mm256_fmadd_ps(a, b, c); }

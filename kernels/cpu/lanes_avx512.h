@@ -28,6 +28,10 @@ struct LanesAvx512 {
   INFEROSCOPE_SIMD static Floats loadHalves(const std::byte* from) {
     return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
   }
+  INFEROSCOPE_SIMD static Floats loadUpperHalves(const std::byte* from) {
+    const __m512i halves = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(halves, 16));
+  }
   INFEROSCOPE_SIMD static void store(float* to, Floats v) { _mm512_storeu_ps(to, v); }
   INFEROSCOPE_SIMD static Floats multiply(Floats a, Floats b) { return _mm512_mul_ps(a, b); }
   INFEROSCOPE_SIMD static Floats multiplyAdd(Floats a, Floats b, Floats c) { return _mm512_fmadd_ps(a, b, c); }

@@ -14,7 +14,7 @@ namespace inferoscope::kernels::cpu {
 namespace {  // NOLINT: meant for each file
 
 template <class F>
-concept FloatsFormat = std::is_same_v<F, quant::F32> || std::is_same_v<F, quant::F16>;
+concept FloatsFormat = std::is_same_v<F, quant::F32> || std::is_same_v<F, quant::F16> || std::is_same_v<F, quant::BF16>;
 template <class F>
 concept QuantsFormat = requires {
   F::kQuants;
@@ -107,6 +107,8 @@ template <class V, class F>
 INFEROSCOPE_SIMD typename V::Floats loadElements(const std::byte* from) {
   if constexpr (std::is_same_v<F, quant::F32>) {
     return V::loadFloats(from);
+  } else if constexpr (std::is_same_v<F, quant::BF16>) {
+    return V::loadUpperHalves(from);
   } else {
     return V::loadHalves(from);
   }

@@ -185,22 +185,69 @@ class TestLinear : public QObject {
     const Kernel<LinearArgs>& kernel = rows()[row];
     const Format& f = *kernels::findFormat(format.toStdString());
     LinearCase whole(f, 71, 101, columns(f, 3));
-    if (const std::string reason = kernel.supports(whole.args()); !reason.empty()) QSKIP(reason.c_str());
-    QVERIFY(tests::runKernel(kernel, whole.args(), 1));
+    if (const std::string reason = kernel.supports(whole.argsFor(kernel)); !reason.empty()) QSKIP(reason.c_str());
+    QVERIFY(tests::runKernel(kernel, whole.argsFor(kernel), 1));
     for (const int num_threads : {2, 3, 64}) {
       LinearCase c = whole;
-      QVERIFY(tests::runKernel(kernel, c.args(), num_threads));
+      QVERIFY(tests::runKernel(kernel, c.argsFor(kernel), num_threads));
       QVERIFY(std::memcmp(c.out.data(), whole.out.data(), c.out.size() * sizeof(float)) == 0);
     }
     for (const auto& [begin, end] : {std::pair{0, 1}, {70, 71}, {3, 5}, {13, 16}, {1, 42}, {30, 71}}) {
       LinearCase part = whole;
-      LinearArgs args = part.args();
+      LinearArgs args = part.argsFor(kernel);
       args.x += begin * args.w.num_cols;
       args.num_tokens = end - begin;
       QVERIFY(tests::runKernel(kernel, args, 2));
       QVERIFY(std::memcmp(part.out.data(), whole.out.data() + begin * args.w.num_rows,
                           std::size_t{1} * (end - begin) * args.w.num_rows * sizeof(float)) == 0);
     }
+  }
+
+  // A lane is a row whatever the width of the vectors, so that the same sums are made in the same order.
+  void instructionSetsAgree_data() {
+    QTest::addColumn<QString>("format");
+    for (const Format& format : kernels::formats()) QTest::newRow(format.name.data()) << QString(format.name.data());
+  }
+  void instructionSetsAgree() {
+    QFETCH(const QString, format);
+    const Format& f = *kernels::findFormat(format.toStdString());
+    LinearCase first(f, 31, 77, columns(f, 3));
+    std::string_view first_id;
+    for (const auto& kernel : rows()) {
+      LinearCase c(f, 31, 77, columns(f, 3));
+      const LinearArgs args = c.argsFor(kernel);
+      if (args.w.layout != kernels::Layout::kInterleaved) continue;
+      QVERIFY(tests::runKernel(kernel, args, 2));
+      if (first_id.empty()) {
+        first_id = kernel.id;
+        first.out = c.out;
+      }
+      QVERIFY2(std::memcmp(c.out.data(), first.out.data(), c.out.size() * sizeof(float)) == 0, kernel.id.data());
+    }
+    if (first_id.empty()) QSKIP("no code for interleaved rows");
+  }
+
+  // Laid side by side and taken out again, rows are what they were; the plain kernel reads either layout.
+  void interleavedRowsComeBack_data() { instructionSetsAgree_data(); }
+  void interleavedRowsComeBack() {
+    QFETCH(const QString, format);
+    const Format& f = *kernels::findFormat(format.toStdString());
+    LinearCase c(f, 2, 45, columns(f, 2));
+    LinearArgs args = c.args();
+    const std::vector<std::byte> groups = tests::interleavedRows(args.w);
+    args.w.layout = kernels::Layout::kInterleaved;
+    args.w.data = groups.data();
+    QCOMPARE(kernels::layoutBytes(args.w), kernels::storedBytes(f, 64 * args.w.num_cols));
+    QCOMPARE(kernels::matrixBytes(args.w), std::int64_t(c.w.size()));
+    std::vector<std::byte> rows_again(c.w.size());
+    for (int r = 0; r < 45; ++r) kernels::copyRow(args.w, r, rows_again.data() + c.w.size() / 45 * r);
+    QVERIFY(rows_again == c.w);
+
+    const Kernel<LinearArgs>& naive = *tests::findKernel<LinearArgs>("linear.naive");
+    QVERIFY(tests::runKernel(naive, args, 2));
+    const std::vector<float> of_groups = c.out;
+    QVERIFY(tests::runKernel(naive, c.args(), 2));
+    QVERIFY(of_groups == c.out);
   }
 
   // What is not finite must reach the logits, where it is looked for.
@@ -212,9 +259,10 @@ class TestLinear : public QObject {
       for (const int where : {0, 17, 63}) {
         const Format& f = *kernels::findFormat(format.toStdString());
         LinearCase c(f, 2, 3, columns(f, 2));
-        if (const std::string reason = rows()[row].supports(c.args()); !reason.empty()) QSKIP(reason.c_str());
+        if (const std::string reason = rows()[row].supports(c.argsFor(rows()[row])); !reason.empty())
+          QSKIP(reason.c_str());
         c.x[where] = bad;
-        QVERIFY(tests::runKernel(rows()[row], c.args(), 1));
+        QVERIFY(tests::runKernel(rows()[row], c.argsFor(rows()[row]), 1));
         for (int r = 0; r < 3; ++r) QVERIFY(!std::isfinite(c.out[r]));
         for (int r = 3; r < 6; ++r) QVERIFY(std::isfinite(c.out[r]));
       }
@@ -250,8 +298,9 @@ class TestLinear : public QObject {
     std::stop_source stop;
     stop.request_stop();
     for (const auto& kernel : rows()) {
-      tests::Memory scratch(kernel.scratchBytes(c.args(), 2));
-      kernel.run(c.args(), {.pool = &pool, .scratch = scratch.bytes(), .stop = stop.get_token()});
+      const LinearArgs args = c.argsFor(kernel);
+      tests::Memory scratch(kernel.scratchBytes(args, 2));
+      kernel.run(args, {.pool = &pool, .scratch = scratch.bytes(), .stop = stop.get_token()});
       QVERIFY(std::ranges::all_of(c.out, [](float x) { return std::isnan(x); }));  // untouched
     }
   }
@@ -267,8 +316,8 @@ class TestLinear : public QObject {
   }
 
   static void check(const Kernel<LinearArgs>& kernel, LinearCase& c, double tolerance) {
-    if (const std::string reason = kernel.supports(c.args()); !reason.empty()) QSKIP(reason.c_str());
-    QVERIFY(tests::runKernel(kernel, c.args(), 2));
+    if (const std::string reason = kernel.supports(c.argsFor(kernel)); !reason.empty()) QSKIP(reason.c_str());
+    QVERIFY(tests::runKernel(kernel, c.argsFor(kernel), 2));
     QCOMPARE_LE(largestError(c), tolerance);
   }
 };

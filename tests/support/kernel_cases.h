@@ -4,6 +4,7 @@
 #include "kernels/catalog.h"
 #include "kernels/cpu/pool.h"
 #include "kernels/format.h"
+#include "kernels/interleave.h"
 #include "kernels/kernel.h"
 
 #include <algorithm>
@@ -95,6 +96,17 @@ const kernels::Kernel<Args>* findKernel(std::string_view id) {
   return row == rows.end() ? nullptr : &*row;
 }
 
+inline std::vector<std::byte> interleavedRows(kernels::WeightMatrix w) {
+  const std::int64_t group_bytes = kernels::groupBytes(w);
+  std::vector<std::byte> groups(static_cast<std::size_t>(kernels::numGroups(w) * group_bytes), std::byte{0xFF});
+  for (int group = 0; group < kernels::numGroups(w); ++group) {
+    const int row = group * kernels::kGroupRows;
+    kernels::interleaveGroup(w, w.data + row * (group_bytes / kernels::kGroupRows),
+                             std::min(kernels::kGroupRows, w.num_rows - row), groups.data() + group * group_bytes);
+  }
+  return groups;
+}
+
 // A matrix of num_rows x num_cols in `format` and num_tokens activations.
 struct LinearCase {
   LinearCase(const kernels::Format& format, int num_tokens, int num_rows, int num_cols, std::uint64_t seed = 1)
@@ -114,10 +126,22 @@ struct LinearCase {
             .num_tokens = num_tokens_};
   }
 
+  // The weights in the layout that the kernel takes; as rows if it takes none.
+  kernels::LinearArgs argsFor(const kernels::Kernel<kernels::LinearArgs>& kernel) {
+    if (kernel.supports(args()).empty()) return args();
+    kernels::LinearArgs laid = args();
+    laid.w.layout = kernels::Layout::kInterleaved;
+    if (!kernel.supports(laid).empty()) return args();
+    interleaved = interleavedRows(args().w);
+    laid.w.data = interleaved.data();
+    return laid;
+  }
+
   Random random;
   std::vector<float> x;      // [num_tokens, num_cols]
   std::vector<std::byte> w;  // [num_rows, num_cols]
-  std::vector<float> out;    // [num_tokens, num_rows]
+  std::vector<std::byte> interleaved;
+  std::vector<float> out;  // [num_tokens, num_rows]
   kernels::FormatId format_id;
   int num_tokens_;
   int num_rows_;
