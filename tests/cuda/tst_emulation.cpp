@@ -136,13 +136,13 @@ GPU_KERNEL void copyWithoutWait(float* out) {
 }
 
 GPU_KERNEL void copyLeftBehind(float* out) {
-  GPU_SHARED(float4[32], tile);
+  GPU_SHARED(float4[64], tile);
   copyAsync16(&tile[threadIdx.x], out, 0);
   commitCopies();
 }
 
 GPU_KERNEL void copyMisaligned(float* out) {
-  GPU_SHARED(float4[32], tile);
+  GPU_SHARED(float4[64], tile);
   copyAsync16(&tile[threadIdx.x], out + 1, 16);
   commitCopies();
   waitCopies<0>();

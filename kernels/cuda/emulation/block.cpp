@@ -128,6 +128,7 @@ void Block::run() {
     if (thread < 0) throw Fault(deadlockReport());
     resume(thread);
   }
+  // The other threads are left where they wait, and never resumed: nothing on their stacks owns anything.
   if (!m_fault.empty()) throw Fault(m_fault);
 }
 
@@ -154,10 +155,11 @@ void Block::threadBody(void* block) {
   auto* self = static_cast<Block*>(block);
   try {
     self->m_launch.body();
-  } catch (const std::exception& error) {
-    self->fail(error.what());
+    self->endThread();
+  } catch (const std::exception& fault) {
+    self->m_fault = fault.what();
+    self->setReady(self->m_running, State::kFinished);
   }
-  self->endThread();
   Fiber::leaveForGood(self->m_threads[self->m_running].fiber, self->m_host);
 }
 
@@ -176,11 +178,8 @@ void Block::endThread() {
   }
 }
 
-// The stacks of this block's threads are never entered again: nothing on them owns anything.
 void Block::fail(const std::string& what) {
-  m_fault = nameOf(m_running) + ": " + what;
-  setReady(m_running, State::kFinished);
-  Fiber::leaveForGood(m_threads[m_running].fiber, m_host);
+  throw Fault(nameOf(m_running) + ": " + what);
 }
 
 // ---- Barriers --------------------------------------------------------------------------------------------------

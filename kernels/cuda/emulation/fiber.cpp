@@ -7,8 +7,12 @@
 #include <utility>
 
 #if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/asan_interface.h>
-#include <sanitizer/common_interface_defs.h>
+// AddressSanitizer's own interface: it must be told which stack is in use.
+extern "C" {
+void __asan_unpoison_memory_region(void const volatile* memory, std::size_t bytes);
+void __sanitizer_start_switch_fiber(void** fake_stack, const void* bottom, std::size_t bytes);
+void __sanitizer_finish_switch_fiber(void* fake_stack, const void** old_bottom, std::size_t* old_bytes);
+}
 #endif
 
 #if !defined(__x86_64__)
