@@ -20,20 +20,12 @@ void add(Verdict& verdict, const StepRecord& step, const MachineLimits& limits) 
   }
 }
 
-// Weights and keys of a step are still in the cache when the next one wants them: they never reach memory.
-bool staysInCache(const Verdict& verdict, const MachineLimits& limits) {
+Bound boundOf(const Verdict& verdict, const MachineLimits& limits) {
   const std::uint64_t bytes_per_step =
       (verdict.cost.weights + verdict.cost.kv_read) / static_cast<std::uint64_t>(verdict.num_steps);
-  return bytes_per_step <= static_cast<std::uint64_t>(limits.cache_reach_bytes);
-}
-
-// A stream that stays in the cache has a lower floor than memory gives it. So what is above twice the floor, or has
-// more to compute than to read, is so all the more; only "bandwidth-bound" would be wrong of it.
-Bound boundOf(const Verdict& verdict, const MachineLimits& limits) {
-  if (!limits.measured()) return Bound::kUnknown;
-  if (verdict.floor_ns < 0.5 * static_cast<double>(verdict.measured_ns)) return Bound::kOverhead;
-  if (verdict.roof.compute_ns > verdict.roof.memory_ns) return Bound::kCompute;
-  return staysInCache(verdict, limits) ? Bound::kCache : Bound::kBandwidth;
+  const OpWork work{
+      .measured_ns = verdict.measured_ns, .cost = verdict.cost, .roof = verdict.roof, .floor_ns = verdict.floor_ns};
+  return boundOf(work, staysInCache(bytes_per_step, limits), limits);
 }
 
 // The ceiling that most of the arithmetic stands under, in words.
@@ -44,6 +36,10 @@ std::string computeCeiling(const Verdict& verdict, const MachineLimits& limits) 
 }
 
 }  // namespace
+
+Phase phaseOf(const StepRecord& step) {
+  return step.num_prefill_tokens > 0 ? Phase::kPrefill : Phase::kDecode;
+}
 
 std::optional<double> Verdict::bandwidthUse() const {
   if (roof.memory_ns <= 0 || measured_ns <= 0) return std::nullopt;
@@ -60,8 +56,7 @@ std::optional<Verdict> judge(std::span<const std::shared_ptr<const StepRecord>> 
   Verdict verdict;
   verdict.phase = phase;
   for (const auto& step : steps) {
-    const Phase step_phase = step->num_prefill_tokens > 0 ? Phase::kPrefill : Phase::kDecode;
-    if (step_phase == phase) add(verdict, *step, limits);
+    if (phaseOf(*step) == phase) add(verdict, *step, limits);
   }
   if (verdict.num_steps == 0 || verdict.measured_ns <= 0) return std::nullopt;
   verdict.bound = boundOf(verdict, limits);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/observe/limits.h"
-#include "core/observe/records.h"
+#include "core/observe/op_work.h"
 
 #include <cstdint>
 #include <memory>
@@ -12,8 +11,10 @@
 
 namespace inferoscope::core {
 
-// What a run of steps of one phase used of the machine, and what that makes it bound by.
 // A step with prompt tokens is a prefill step, also if others decode beside them.
+Phase phaseOf(const StepRecord& step);
+
+// What a run of steps of one phase used of the machine, and what that makes it bound by.
 struct Verdict {
   Phase phase{};
   Bound bound = Bound::kUnknown;
@@ -38,8 +39,6 @@ struct Verdict {
 };
 
 // The phase's steps among `steps`; none if there are none.
-// Bound: overhead if the floor is under half of the measured time; else compute or bandwidth by the larger of the two
-// sums; "fits in cache" instead of bandwidth where a step's weights and KV are within the probed reach of the cache.
 std::optional<Verdict> judge(std::span<const std::shared_ptr<const StepRecord>> steps, Phase phase,
                              const MachineLimits& limits);
 

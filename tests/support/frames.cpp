@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/support/frames.h"
 
+#include "tests/support/toy_ops.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -211,11 +213,7 @@ class ToyScheduler {
   }
 
   void finishStep(core::StepRecord& record) {
-    const std::int64_t tokens = record.num_prefill_tokens + record.num_decode_tokens;
-    record.duration_ns = 12'000'000 + tokens * 700'000;
-    record.cost.weights = 105'000'000;
-    record.cost.kv_read = static_cast<std::uint64_t>(record.num_decode_tokens) * 40'000'000;
-    record.cost.flops = static_cast<std::uint64_t>(tokens) * 90'000'000;
+    addToyOps(record);
     record.num_blocks = m_shape.num_blocks;
     record.num_blocks_used = m_shape.num_blocks - static_cast<int>(m_free.size());
     m_now_ns += record.duration_ns;
@@ -251,7 +249,7 @@ gui::ModelInfo toyModel() {
   gui::ModelInfo model;
   model.config.architecture = "llama";
   model.config.name = "Toy";
-  model.config.num_layers = 4;
+  model.config.num_layers = kToyLayers;
   model.config.context_length = 2048;
   model.source = "synthetic:tiny";
   model.weight_bytes = 105'000'000;
@@ -262,6 +260,7 @@ gui::ModelInfo toyModel() {
 core::MachineLimits toyLimits() {
   core::MachineLimits limits;
   limits.read_bytes_per_s = 34.0e9;
+  limits.cache_read_bytes_per_s = 130e9;
   limits.fp32_flop_per_s = 194e9;
   limits.int8_op_per_s = 400e9;
   limits.num_threads = 2;
