@@ -22,7 +22,7 @@
 namespace inferoscope::gui {
 namespace {
 
-constexpr int kLayoutVersion = 1;
+constexpr int kLayoutVersion = 2;
 constexpr int kProgressMilliseconds = 200;
 constexpr double kPresentationScale = 1.5;
 
@@ -107,8 +107,11 @@ void MainWindow::placeDocks() {
   splitDockWidget(dock("batch-lanes"), dock("requests"), Qt::Vertical);
   splitDockWidget(dock("utilisation"), dock("token-stream"), Qt::Vertical);
   splitDockWidget(dock("token-stream"), dock("ask"), Qt::Vertical);
+  tabifyDockWidget(dock("utilisation"), dock("roofline"));
+  tabifyDockWidget(dock("roofline"), dock("step-time"));
+  tabifyDockWidget(dock("step-time"), dock("token-bytes"));
   for (QDockWidget* any : std::as_const(m_docks)) any->show();
-  dock("knobs")->raise();
+  for (const char* id : {"knobs", "utilisation"}) dock(id)->raise();
   resizeDocks({dock("workload"), dock("kv-map"), dock("utilisation")}, {290, 600, 510}, Qt::Horizontal);
   resizeDocks({dock("workload"), dock("knobs")}, {310, 420}, Qt::Vertical);
   resizeDocks({dock("kv-map"), dock("batch-lanes"), dock("requests")}, {270, 260, 210}, Qt::Vertical);

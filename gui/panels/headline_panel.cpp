@@ -13,7 +13,6 @@
 namespace inferoscope::gui {
 namespace {
 
-constexpr std::int64_t kWindowNs = 1'000'000'000;
 constexpr std::int64_t kRecentNs = 10'000'000'000;  // the other phase is worth a word for so long
 constexpr double kValueScale = 2.4;                 // of the window's font
 constexpr double kVerdictScale = 2.7;
@@ -41,29 +40,6 @@ QString inBrief(const core::Verdict& verdict, const core::MachineLimits& limits)
 }
 
 }  // namespace
-
-void RecentSteps::add(const std::shared_ptr<const core::StepRecord>& step) {
-  const bool prefill = step->num_prefill_tokens > 0;
-  if (prefill != (m_phase == core::Phase::kPrefill)) return;
-  m_steps.push_back(step);
-  m_measured_ns += step->duration_ns;
-  m_latest_ns = step->start_ns;
-  while (m_steps.size() > 1 && m_measured_ns - m_steps.front()->duration_ns > kWindowNs) {
-    m_measured_ns -= m_steps.front()->duration_ns;
-    m_steps.pop_front();
-  }
-}
-
-void RecentSteps::clear() {
-  m_steps.clear();
-  m_measured_ns = 0;
-  m_latest_ns = -1;
-}
-
-std::optional<core::Verdict> RecentSteps::verdict(const core::MachineLimits& limits) const {
-  const std::vector<std::shared_ptr<const core::StepRecord>> steps(m_steps.begin(), m_steps.end());
-  return core::judge(steps, m_phase, limits);
-}
 
 HeadlinePanel::HeadlinePanel(QWidget* parent) : QWidget(parent) {
   setObjectName(QStringLiteral("headline"));

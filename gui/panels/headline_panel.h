@@ -3,32 +3,13 @@
 
 #include "core/observe/verdict.h"
 #include "gui/session/frame.h"
+#include "gui/session/recent_steps.h"
 
 #include <QLabel>
 #include <QProgressBar>
 #include <QWidget>
 
-#include <deque>
-#include <memory>
-#include <optional>
-
 namespace inferoscope::gui {
-
-// The recent steps of one phase: enough of them to average over, no older ones.
-class RecentSteps {
- public:
-  explicit RecentSteps(core::Phase phase) : m_phase(phase) {}
-  void add(const std::shared_ptr<const core::StepRecord>& step);
-  void clear();
-  std::optional<core::Verdict> verdict(const core::MachineLimits& limits) const;
-  std::int64_t latestNs() const { return m_latest_ns; }  // when the latest began, on the lane's clock; -1: none
-
- private:
-  core::Phase m_phase;
-  std::deque<std::shared_ptr<const core::StepRecord>> m_steps;
-  std::int64_t m_measured_ns = 0;
-  std::int64_t m_latest_ns = -1;
-};
 
 // The answer to the one question, for the back of the room: is the hardware computing, or starving for data?
 class HeadlinePanel : public QWidget {

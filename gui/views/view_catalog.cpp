@@ -4,6 +4,9 @@
 #include "gui/views/batch_lanes_view.h"
 #include "gui/views/kv_map_view.h"
 #include "gui/views/requests_view.h"
+#include "gui/views/roofline_view.h"
+#include "gui/views/step_time_view.h"
+#include "gui/views/token_bytes_view.h"
 #include "gui/views/token_stream_view.h"
 #include "gui/views/utilisation_view.h"
 
@@ -34,6 +37,15 @@ constexpr std::array kViews = {
     ViewRow{"token-stream", QT_TRANSLATE_NOOP("ViewRow", "Token stream"),
             QT_TRANSLATE_NOOP("ViewRow", "What the chosen request says, as it is sampled"), "Alt+5",
             Qt::BottomDockWidgetArea, make<TokenStreamView>},
+    ViewRow{"roofline", QT_TRANSLATE_NOOP("ViewRow", "Roofline"),
+            QT_TRANSLATE_NOOP("ViewRow", "How near each kind of op comes to this machine's bandwidth and compute"),
+            "Alt+6", Qt::RightDockWidgetArea, make<RooflineView>},
+    ViewRow{"step-time", QT_TRANSLATE_NOOP("ViewRow", "Where the time went"),
+            QT_TRANSLATE_NOOP("ViewRow", "A step from its floor to its measured time, and all its ops"), "Alt+7",
+            Qt::RightDockWidgetArea, make<StepTimeView>},
+    ViewRow{"token-bytes", QT_TRANSLATE_NOOP("ViewRow", "Bytes per token"),
+            QT_TRANSLATE_NOOP("ViewRow", "What is moved for each generated token, by class, and tensor by tensor"),
+            "Alt+8", Qt::RightDockWidgetArea, make<TokenBytesView>},
 };
 
 }  // namespace

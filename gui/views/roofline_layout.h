@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/observe/roofline.h"
+
+#include <QPointF>
+#include <QRectF>
+#include <QSizeF>
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace inferoscope::gui {
+
+// Places on the roofline's axes: x in FLOPs a byte, y in FLOP/s.
+
+// The last steps of each phase and kind of op, one point a step: where it came from.
+class RooflineTrail {
+ public:
+  static constexpr std::size_t kLength = 24;  // with all kinds in both phases still under 500 points
+
+  void clear();
+  void add(const core::StepRecord& step);
+  const std::deque<QPointF>& of(core::Phase phase, kernels::OpKind kind) const;
+
+ private:
+  using Kinds = std::array<std::deque<QPointF>, kernels::kNumOpKinds>;
+  std::array<Kinds, 2> m_phases;
+};
+
+struct LogRange {
+  double lower = 0.1;
+  double upper = 1000;
+};
+struct RooflineAxes {
+  LogRange intensity;
+  LogRange flop_per_s;
+};
+// Whole decades with all points and, where they are measured, all ceilings in them.
+RooflineAxes axesFor(const std::vector<core::RooflinePoint>& points, const core::MachineLimits& limits);
+
+// The highest of the compute ceilings; 0 if none is measured.
+double highestPeak(const core::MachineLimits& limits);
+
+// The roof that two ceilings make, from one end of the axis to the other: up the slope, from the ridge on level.
+std::vector<QPointF> roofCorners(double bytes_per_s, double flop_per_s, const LogRange& intensity);
+
+// Pixels. The area of a disc is as the share of time; a little one is still a disc.
+double discDiameter(double time_share);
+
+struct PlotMark {
+  QPointF centre;
+  double diameter = 0;
+  QSizeF words;  // of its label
+};
+// A place for each mark's label beside its disc, within the area, over no other disc, no other label and nothing that
+// is taken. Null where there is none. Larger discs are served first.
+std::vector<QRectF> placeLabels(const std::vector<PlotMark>& marks, const QRectF& area,
+                                const std::vector<QRectF>& taken = {});
+
+}  // namespace inferoscope::gui
