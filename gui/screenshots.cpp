@@ -5,6 +5,7 @@
 
 #include <QApplication>
 #include <QDir>
+#include <QDockWidget>
 #include <QTimer>
 
 #include <cstdio>
@@ -23,11 +24,18 @@ bool write(QWidget& widget, const QString& file) {
   return false;
 }
 
+// A view behind the tab of another is not as large as people see it.
+void bringForward(const View& view) {
+  if (auto* dock = qobject_cast<QDockWidget*>(view.parentWidget())) dock->raise();
+  QApplication::processEvents();
+}
+
 void writeAll(MainWindow& window, const QString& folder) {
   const QDir dir(folder);
   if (!dir.mkpath(QStringLiteral("."))) return fail(QStringLiteral("%1: can't be made a folder").arg(folder));
   if (!write(window, dir.filePath(QStringLiteral("window.png")))) return;
   for (View* view : window.views()) {
+    bringForward(*view);
     if (!write(*view, dir.filePath(view->objectName() + QStringLiteral(".png")))) return;
   }
   QApplication::exit(0);

@@ -137,7 +137,7 @@ QString LayerTape::caption() const {
                              byteRateText(work.bytesPerSecond().value_or(0)));
   }
   const double bytes = static_cast<double>(m_step->cost.weights + m_step->cost.kv_read);
-  return tr("Step %1 reads %2 in this order;\na line is %3.")
+  return tr("Step %1 reads %2,\na line is %3.")
       .arg(countText(m_step->step_index), movedText(bytes), movedText(tape().bytes_per_line));
 }
 

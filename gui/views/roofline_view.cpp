@@ -82,8 +82,9 @@ RooflineView::RooflineView(Selection& selection, QWidget* parent)
   m_content->setChildrenCollapsible(false);
   m_content->addWidget(m_plot);
   m_content->addWidget(m_table);
-  m_content->setStretchFactor(0, 1);
-  m_content->setSizes({360, 200});
+  m_content->setStretchFactor(0, 3);
+  m_content->setStretchFactor(1, 2);
+  m_content->setSizes({360, 240});
   applyTheme();
 }
 
@@ -305,35 +306,60 @@ void RooflineView::showPoints() {
 // Called when the axes have their places for this replot.
 void RooflineView::placeWords() {
   m_taken.clear();
-  placeCeilingWords();
-  placeZoneWords();
+  hideWords();
+  const QSizeF room = m_plot->axisRect()->size();
+  const QFontMetricsF metrics(smallFont(font()));
+  if (room.height() > 8 * metrics.height() && room.width() > 40 * metrics.averageCharWidth()) {
+    placeCeilingWords();
+    placeZoneWords();
+  }
   placePointWords();
+}
+
+void RooflineView::hideWords() {
+  for (Ceiling& ceiling : m_ceilings) ceiling.words->setVisible(false);
+  for (Zone& zone : m_zones) zone.words->setVisible(false);
+  for (auto& kinds : m_marks) {
+    for (Point& mark : kinds) mark.words->setVisible(false);
+  }
 }
 
 QPointF RooflineView::pixelAt(double intensity, double flop_per_s) const {
   return {m_plot->xAxis->coordToPixel(intensity), m_plot->yAxis->coordToPixel(flop_per_s / kGiga)};
 }
 
-// In the middle of a bandwidth's slope, `lines` of text above it. On log axes all slopes are as steep as each other.
-void RooflineView::writeAlong(QCPItemText& words, const QString& text, double bytes_per_s, double lines) const {
-  const double lowest = m_plot->xAxis->range().lower;
-  const double middle = std::sqrt(lowest * core::ridge(bytes_per_s, highestPeak(m_limits)));
-  const QPointF rise = pixelAt(lowest * 10, kGiga * 10) - pixelAt(lowest, kGiga);
-  const double angle = std::atan2(rise.y(), rise.x());
-  const double above = lines * QFontMetricsF(words.font()).height();
+// In the middle of the part of a bandwidth's slope that can be seen, `lines` of text above it; nothing where the slope
+// is too short. On log axes all slopes are as steep as each other.
+void RooflineView::writeAlong(QCPItemText& words, const QString& text, double bytes_per_s, double lines) {
+  const double left = std::max(m_plot->xAxis->range().lower, m_plot->yAxis->range().lower * kGiga / bytes_per_s);
+  const double right = core::ridge(bytes_per_s, highestPeak(m_limits));
+  const QPointF slope = pixelAt(right, right * bytes_per_s) - pixelAt(left, left * bytes_per_s);
+  const QFontMetricsF metrics(words.font());
+  const double length = metrics.horizontalAdvance(text);
+  if (length > 0.8 * std::hypot(slope.x(), slope.y())) return;
+  const double angle = std::atan2(slope.y(), slope.x());
+  const double middle = std::sqrt(left * right);
+  const QPointF centre =
+      pixelAt(middle, middle * bytes_per_s) + lines * metrics.height() * QPointF(std::sin(angle), -std::cos(angle));
   words.setVisible(true);
   words.setText(text);
   words.setRotation(angle * 180 / M_PI);
   words.setPositionAlignment(Qt::AlignCenter);
-  words.position->setPixelPosition(pixelAt(middle, middle * bytes_per_s) +
-                                   above * QPointF(std::sin(angle), -std::cos(angle)));
+  words.position->setPixelPosition(centre);
+  for (double at = -length / 2; at <= length / 2; at += metrics.height() / 2) {
+    const QPointF along = centre + at * QPointF(std::cos(angle), std::sin(angle));
+    m_taken.emplace_back(along - QPointF(3, 3), QSizeF(6, 6));
+  }
 }
 
-// At the right edge, level.
-void RooflineView::writeLevel(QCPItemText& words, const QString& text, double bottom) {
-  const QFontMetricsF metrics(words.font());
+// At the right edge, level; its lower edge at `bottom`.
+QRectF RooflineView::levelPlace(const QString& text, double bottom) const {
+  const QFontMetricsF metrics(smallFont(font()));
   const QSizeF size(metrics.horizontalAdvance(text), metrics.height());
-  const QRectF place(QPointF(m_plot->axisRect()->right() - kWordsGapPx - size.width(), bottom - size.height()), size);
+  return {QPointF(m_plot->axisRect()->right() - kWordsGapPx - size.width(), bottom - size.height()), size};
+}
+
+void RooflineView::writeLevel(QCPItemText& words, const QString& text, const QRectF& place) {
   words.setVisible(true);
   words.setText(text);
   words.setPositionAlignment(Qt::AlignCenter);
@@ -342,7 +368,6 @@ void RooflineView::writeLevel(QCPItemText& words, const QString& text, double bo
 }
 
 void RooflineView::placeCeilingWords() {
-  for (Ceiling& ceiling : m_ceilings) ceiling.words->setVisible(false);
   const Ceiling& memory = m_ceilings[kMemory];
   if (memory.per_s <= 0) return;
   writeAlong(*memory.words, tr("memory %1").arg(byteRateText(memory.per_s)), memory.per_s, 0.65);
@@ -353,23 +378,38 @@ void RooflineView::placeCeilingWords() {
     if (ceiling.per_s <= 0) return;
     // The higher one above its line, the lower one below: apart even where the lines are close.
     const double y = pixelAt(m_plot->xAxis->range().upper, ceiling.per_s).y();
-    writeLevel(*ceiling.words, text, ceiling.per_s >= highestPeak(m_limits) ? y - 1 : y + 1 + line);
+    const double bottom = ceiling.per_s >= highestPeak(m_limits) ? y - 1 : y + 1 + line;
+    writeLevel(*ceiling.words, text, levelPlace(text, bottom));
   };
   level(m_ceilings[kFp32], tr("fp32 %1").arg(flopRateText(m_ceilings[kFp32].per_s)));
   level(m_ceilings[kInt8], tr("int8 %1").arg(opRateText(m_ceilings[kInt8].per_s)));
 }
 
 void RooflineView::placeZoneWords() {
-  for (Zone& zone : m_zones) zone.words->setVisible(false);
   const double peak = highestPeak(m_limits);
   if (peak <= 0) return;
   writeAlong(*m_zones[kMemoryZone].words, tr("bandwidth-bound: waits for memory"), m_limits.read_bytes_per_s, -0.65);
-  // Below the ceilings, where it is quiet.
   const double line = QFontMetricsF(smallFont(font())).height();
+  const QString under_half = tr("under half of the roof: overhead-bound");
+  const double lowest = m_plot->axisRect()->bottom() - kWordsGapPx;
+  writeLevel(*m_zones[kOverheadZone].words, under_half, levelPlace(under_half, lowest));
+  // Below the ceilings, on the first line where no disc is.
+  const QString compute = tr("compute-bound: waits for arithmetic");
   const double half = pixelAt(m_plot->xAxis->range().upper, peak / 2).y();
-  writeLevel(*m_zones[kComputeZone].words, tr("compute-bound: waits for arithmetic"), half + 2 * line + kWordsGapPx);
-  writeLevel(*m_zones[kOverheadZone].words, tr("under half of the roof: overhead-bound"),
-             m_plot->axisRect()->bottom() - kWordsGapPx);
+  const auto isOnDisc = [&](const QRectF& place) {
+    return std::ranges::any_of(m_points, [&](const auto& point) { return discOf(point).intersects(place); });
+  };
+  QRectF place = levelPlace(compute, half + 2 * line + kWordsGapPx);
+  while (isOnDisc(place)) place.translate(0, line / 2);
+  if (place.bottom() < lowest - line) writeLevel(*m_zones[kComputeZone].words, compute, place);
+}
+
+// Null where it has no place on the chart.
+QRectF RooflineView::discOf(const core::RooflinePoint& point) const {
+  if (!point.onChart() || !point.work.intensity()) return {};
+  const double diameter = discDiameter(point.time_share);
+  const QPointF centre = pixelAt(*point.work.intensity(), *point.work.flopPerSecond());
+  return {centre - QPointF(diameter, diameter) / 2, QSizeF(diameter, diameter)};
 }
 
 void RooflineView::placePointWords() {
@@ -377,14 +417,11 @@ void RooflineView::placePointWords() {
   std::vector<PlotMark> marks;
   std::vector<QCPItemText*> words;
   for (const core::RooflinePoint& point : m_points) {
-    if (!point.onChart() || !point.work.intensity()) continue;
-    const QPointF centre = pixelAt(*point.work.intensity(), *point.work.flopPerSecond());
+    const QRectF disc = discOf(point);
+    if (disc.isNull()) continue;
     words.push_back(pointOf(point).words);
-    marks.push_back({centre, discDiameter(point.time_share),
-                     QSizeF(metrics.horizontalAdvance(words.back()->text()) + 2, metrics.height())});
-  }
-  for (auto& kinds : m_marks) {
-    for (Point& mark : kinds) mark.words->setVisible(false);
+    marks.push_back(
+        {disc.center(), disc.width(), QSizeF(metrics.horizontalAdvance(words.back()->text()) + 2, metrics.height())});
   }
   const std::vector<QRectF> places = placeLabels(marks, m_plot->axisRect()->rect(), m_taken);
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -406,9 +443,10 @@ QString RooflineView::explain(const QPoint& point) const {
   const core::RooflinePoint* nearest = nullptr;
   double least = kNearPx;
   for (const core::RooflinePoint& each : m_points) {
-    if (!each.onChart() || !each.work.intensity()) continue;
-    const QPointF away = pixelAt(*each.work.intensity(), *each.work.flopPerSecond()) - point;
-    const double beside = std::hypot(away.x(), away.y()) - discDiameter(each.time_share) / 2;
+    const QRectF disc = discOf(each);
+    if (disc.isNull()) continue;
+    const QPointF away = disc.center() - point;
+    const double beside = std::hypot(away.x(), away.y()) - disc.width() / 2;
     if (beside >= least) continue;
     least = beside;
     nearest = &each;

@@ -70,14 +70,17 @@ class RooflineView : public View {
   void showRoof();
   void showPoints();
   void placeWords();  // what depends on pixels
+  void hideWords();
   void placeCeilingWords();
   void placeZoneWords();
   void placePointWords();
   QString explain(const QPoint& point) const;
   QString explainCeilings() const;
   QPointF pixelAt(double intensity, double flop_per_s) const;
-  void writeAlong(QCPItemText& words, const QString& text, double bytes_per_s, double lines) const;
-  void writeLevel(QCPItemText& words, const QString& text, double bottom);
+  void writeAlong(QCPItemText& words, const QString& text, double bytes_per_s, double lines);
+  QRectF levelPlace(const QString& text, double bottom) const;
+  void writeLevel(QCPItemText& words, const QString& text, const QRectF& place);
+  QRectF discOf(const core::RooflinePoint& point) const;
   Point& pointOf(const core::RooflinePoint& point);
 
   QCustomPlot* m_plot;

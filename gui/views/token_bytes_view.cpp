@@ -65,7 +65,7 @@ QWidget* TokenBytesView::buildChart() {
     *area = m_plot->addGraph();
     (*area)->setLineStyle(QCPGraph::lsStepLeft);
   }
-  m_plot->xAxis->setTicker(QSharedPointer<UnitTicker>::create(tr(" s"), 6));
+  m_plot->xAxis->setTicker(QSharedPointer<UnitTicker>::create(tr(" s"), 4));
   m_plot->yAxis->setTicker(QSharedPointer<UnitTicker>::create(tr(" MB"), 4));
   m_plot->xAxis->grid()->setVisible(false);
   m_plot->axisRect()->setMinimumMargins(QMargins(kMargin, kMargin, 2 * kMargin, kSpacing));

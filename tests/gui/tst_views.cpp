@@ -323,6 +323,12 @@ void TestViews::figuresAreExplained_data() {
   QTest::newRow("step") << rowOf("batch-lanes") << QPoint(600, 100);
   QTest::newRow("tokens") << rowOf("utilisation") << QPoint(300, 60);
   QTest::newRow("cache") << rowOf("utilisation") << QPoint(300, 360);
+  QTest::newRow("roof") << rowOf("roofline") << QPoint(80, 20);
+  QTest::newRow("waterfall") << rowOf("step-time") << QPoint(300, 60);
+  QTest::newRow("op of a step") << rowOf("step-time") << QPoint(100, 260);
+  QTest::newRow("bytes a token") << rowOf("token-bytes") << QPoint(200, 250);
+  QTest::newRow("legend of bytes") << rowOf("token-bytes") << QPoint(20, 15);
+  QTest::newRow("tape") << rowOf("token-bytes") << QPoint(560, 200);
 }
 
 void TestViews::figuresAreExplained() {
