@@ -24,7 +24,8 @@ template <class Done>
 void spinUntil(const Done& done) {
   const Clock::time_point end = Clock::now() + kSpinTime;
   while (!done()) {
-    for (int i = 0; i < 16; ++i) pause();
+    // A pause can take some 40 ns: ops follow each other within microseconds, so each is followed by a look.
+    for (int i = 0; i < 16 && !done(); ++i) pause();
     if (Clock::now() > end) return;
   }
 }

@@ -18,7 +18,8 @@ double readBandwidth(Pool& pool, std::span<const std::byte> memory, const std::s
 // Independent fp32 multiply-adds in registers, about `milliseconds` long. FLOP/s, a multiply-add is two.
 double fp32Rate(Pool& pool, int milliseconds, const std::stop_token& stop);
 
-// The int8 block dots of the quantized linear kernels, operands in L1. Operations/s, a multiply-add is two.
+// The quantized linear kernel this machine prefers, on many tokens and operands in L1: integer dots, and what turns
+// their sums into floats. Operations/s, a multiply-add is two.
 double int8DotRate(Pool& pool, int milliseconds, const std::stop_token& stop);
 
 }  // namespace inferoscope::kernels::cpu
