@@ -23,9 +23,9 @@ OpCost embedCost(const EmbedArgs& args) {
 }
 
 OpCost rmsNormCost(const RmsNormArgs& args) {
-  return {.flops = count(4, args.num_tokens, args.dim),
+  return {.flops = count(4, args.num_tokens, args.num_heads, args.dim),
           .weights = floats(args.dim),
-          .activations = floats(2, args.num_tokens, args.dim)};
+          .activations = floats(2, args.num_tokens, args.num_heads, args.dim)};
 }
 
 OpCost linearCost(const LinearArgs& args) {
@@ -64,7 +64,11 @@ OpCost swiGluCost(const SwiGluArgs& args) {
 }
 
 OpCost addCost(const AddArgs& args) {
-  return {.flops = count(args.num_tokens, args.dim), .activations = floats(3, args.num_tokens, args.dim)};
+  const std::uint64_t flops = count(args.num_tokens, args.dim);
+  if (args.is_bias) {
+    return {.flops = flops, .weights = floats(args.dim), .activations = floats(2, args.num_tokens, args.dim)};
+  }
+  return {.flops = flops, .activations = floats(3, args.num_tokens, args.dim)};
 }
 
 }  // namespace inferoscope::kernels

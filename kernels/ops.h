@@ -41,13 +41,15 @@ struct EmbedArgs {
 };
 
 // out[i] = x[rows[i]] / rms(x[rows[i]]) * weight. `rows` picks the rows whose logits are wanted; null: all in order.
+// Heads are normed one by one, all with the same weight; their x may be out.
 struct RmsNormArgs {
   static constexpr OpKind kKind = OpKind::kRmsNorm;
-  const float* x;            // [*, dim]
+  const float* x;            // [*, num_heads, dim]
   const float* weight;       // [dim]
   const std::int32_t* rows;  // [num_tokens] or null
-  float* out;                // [num_tokens, dim]
+  float* out;                // [num_tokens, num_heads, dim]
   int num_tokens;
+  int num_heads = 1;
   int dim;
   float epsilon;
 };
@@ -115,9 +117,10 @@ struct SwiGluArgs {
 struct AddArgs {
   static constexpr OpKind kKind = OpKind::kAdd;
   float* x;        // [num_tokens, dim]
-  const float* y;  // [num_tokens, dim]
+  const float* y;  // [num_tokens, dim], a bias: [dim]
   int num_tokens;
   int dim;
+  bool is_bias = false;  // the same y for every token
 };
 
 }  // namespace inferoscope::kernels

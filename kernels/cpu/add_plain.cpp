@@ -10,8 +10,12 @@ constexpr int kPanelTokens = 32;
 
 void run(const AddArgs& args, const Exec& exec) {
   forPanels(exec, args.num_tokens, kPanelTokens, [&](int begin, int end, int) {
-    const std::int64_t last = std::int64_t{end} * args.dim;
-    for (std::int64_t i = std::int64_t{begin} * args.dim; i < last; ++i) args.x[i] += args.y[i];
+    for (int t = begin; t < end; ++t) {
+      const std::int64_t start = std::int64_t{t} * args.dim;
+      float* x = args.x + start;
+      const float* y = args.is_bias ? args.y : args.y + start;
+      for (int i = 0; i < args.dim; ++i) x[i] += y[i];
+    }
   });
 }
 

@@ -8,17 +8,17 @@
 namespace inferoscope::kernels::cpu {
 namespace {
 
-constexpr int kPanelTokens = 8;
+constexpr int kPanelRows = 8;
 
 void run(const RmsNormArgs& args, const Exec& exec) {
-  forPanels(exec, args.num_tokens, kPanelTokens, [&](int begin, int end, int) {
-    for (int t = begin; t < end; ++t) {
-      const float* x = args.x + std::int64_t{args.rows != nullptr ? args.rows[t] : t} * args.dim;
-      float* out = args.out + std::int64_t{t} * args.dim;
+  forPanels(exec, args.num_tokens * args.num_heads, kPanelRows, [&](int begin, int end, int) {
+    for (int i = begin; i < end; ++i) {
+      const float* x = normedRow(args, i);
+      float* out = args.out + std::int64_t{i} * args.dim;
       float squares = 0.0F;
-      for (int i = 0; i < args.dim; ++i) squares += x[i] * x[i];
+      for (int d = 0; d < args.dim; ++d) squares += x[d] * x[d];
       const float scale = 1.0F / std::sqrt(squares / static_cast<float>(args.dim) + args.epsilon);
-      for (int i = 0; i < args.dim; ++i) out[i] = x[i] * scale * args.weight[i];
+      for (int d = 0; d < args.dim; ++d) out[d] = x[d] * scale * args.weight[d];
     }
   });
 }

@@ -7,13 +7,13 @@
 namespace inferoscope::kernels::cpu {
 namespace {
 
-constexpr int kPanelTokens = 8;
+constexpr int kPanelRows = 8;
 
 void run(const RmsNormArgs& args, const Exec& exec) {
-  forPanels(exec, args.num_tokens, kPanelTokens, [&](int begin, int end, int) {
-    for (int t = begin; t < end; ++t) {
-      const float* x = args.x + std::int64_t{args.rows != nullptr ? args.rows[t] : t} * args.dim;
-      rmsNormRowAvx2(x, args.weight, args.dim, args.epsilon, args.out + std::int64_t{t} * args.dim);
+  forPanels(exec, args.num_tokens * args.num_heads, kPanelRows, [&](int begin, int end, int) {
+    for (int i = begin; i < end; ++i) {
+      const float* x = normedRow(args, i);
+      rmsNormRowAvx2(x, args.weight, args.dim, args.epsilon, args.out + std::int64_t{i} * args.dim);
     }
   });
 }

@@ -33,6 +33,13 @@ std::string needsAvx2(const Args&) {
 // Empty, or why rows of num_elems elements can't be stored in `format`. `what` names them: "rows", "heads".
 std::string whyNotStored(FormatId format, int num_elems, std::string_view what);
 
+// Row i of the num_tokens * num_heads rows that a norm works on.
+inline const float* normedRow(const RmsNormArgs& args, int i) {
+  const int token = i / args.num_heads;
+  const std::int64_t row = args.rows != nullptr ? args.rows[token] : token;
+  return args.x + (row * args.num_heads + i % args.num_heads) * args.dim;
+}
+
 inline int ceilDiv(int a, int b) {
   return (a + b - 1) / b;
 }

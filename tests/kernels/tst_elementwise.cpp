@@ -66,6 +66,38 @@ class TestElementwise : public QObject {
     }
   }
 
+  // Each head by itself, in place, all with the same weight: what QK norm needs.
+  void rmsNormOfHeads_data() { dims(); }
+  void rmsNormOfHeads() {
+    QFETCH(const int, dim);
+    constexpr int kNumHeads = 3;
+    Random random(8);
+    const std::vector<float> x = random.floats(kNumTokens * kNumHeads * dim, -3, 3);
+    const std::vector<float> weight = random.floats(dim);
+    std::vector<float> heads = x;
+    const kernels::RmsNormArgs args = {.x = heads.data(),
+                                       .weight = weight.data(),
+                                       .rows = nullptr,
+                                       .out = heads.data(),
+                                       .num_tokens = kNumTokens,
+                                       .num_heads = kNumHeads,
+                                       .dim = dim,
+                                       .epsilon = 1e-6F};
+    forRows(args, [&](const auto& row) {
+      heads = x;
+      QVERIFY(tests::runKernel(row, args, 2));
+      for (int v = 0; v < kNumTokens * kNumHeads; ++v) {
+        const float* from = x.data() + v * dim;
+        double squares = 0.0;
+        for (int i = 0; i < dim; ++i) squares += double{from[i]} * from[i];
+        const double scale = 1.0 / std::sqrt(squares / dim + 1e-6);
+        for (int i = 0; i < dim; ++i) QVERIFY(isClose(heads[v * dim + i], from[i] * scale * weight[i], 3e-6));
+      }
+      QCOMPARE(row.cost(args).weights, 4U * dim);
+      QCOMPARE(row.cost(args).flops, 4U * kNumTokens * kNumHeads * dim);
+    });
+  }
+
   void swiGlu_data() { dims(); }
   void swiGlu() {
     QFETCH(const int, dim);
@@ -227,6 +259,24 @@ class TestElementwise : public QObject {
       sum = x;
       QVERIFY(tests::runKernel(row, args, 2));
       for (std::size_t i = 0; i < sum.size(); ++i) QCOMPARE(sum[i], x[i] + y[i]);
+    });
+  }
+
+  void addBias_data() { dims(); }
+  void addBias() {
+    QFETCH(const int, dim);
+    Random random(9);
+    const std::vector<float> x = random.floats(kNumTokens * dim);
+    const std::vector<float> bias = random.floats(dim);
+    std::vector<float> sum = x;
+    const kernels::AddArgs args = {
+        .x = sum.data(), .y = bias.data(), .num_tokens = kNumTokens, .dim = dim, .is_bias = true};
+    forRows(args, [&](const auto& row) {
+      sum = x;
+      QVERIFY(tests::runKernel(row, args, 2));
+      for (int i = 0; i < kNumTokens * dim; ++i) QCOMPARE(sum[i], x[i] + bias[i % dim]);
+      QCOMPARE(row.cost(args).weights, 4U * dim);
+      QCOMPARE(row.cost(args).activations, 2U * 4 * kNumTokens * dim);
     });
   }
 
