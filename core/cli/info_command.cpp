@@ -30,12 +30,18 @@ nlohmann::ordered_json describe(const core::Model& model) {
           {"hidden_dim", config.hidden_dim},
           {"vocab_size", config.vocab_size},
           {"context_length", config.context_length},
-          {"tokenizer", model.tokenizer->kind()},
-          {"pre_tokenizer", model.tokenizer->preTokenizer()},
+          {"tokenizer", model.tokenizer ? model.tokenizer->kind() : ""},
+          {"pre_tokenizer", model.tokenizer ? model.tokenizer->preTokenizer() : ""},
           {"formats", model.format_bytes},
           {"weight_bytes", model.weight_bytes},
           {"kv_bytes_per_token", core::kvBytesPerToken(config, core::EngineOptions{}.kv_format)},
           {"notices", model.notices}};
+}
+
+std::string tokenizerText(const core::Model& model) {
+  if (!model.tokenizer) return "an unknown tokenizer";
+  const std::string_view rule = model.tokenizer->preTokenizer();
+  return fmt::format("{} tokenizer{}{}", model.tokenizer->kind(), rule.empty() ? "" : ", pre-split rule ", rule);
 }
 
 void printText(const core::Model& model) {
@@ -46,8 +52,7 @@ void printText(const core::Model& model) {
   print(fmt::format("  heads             {} of {}, {} for keys and values\n", config.num_heads, config.head_dim,
                     config.num_kv_heads));
   print(fmt::format("  context           {} tokens\n", config.context_length));
-  print(fmt::format("  vocabulary        {}, {} tokenizer, pre-split rule {}\n", config.vocab_size,
-                    model.tokenizer->kind(), model.tokenizer->preTokenizer()));
+  print(fmt::format("  vocabulary        {}, {}\n", config.vocab_size, tokenizerText(model)));
   print(fmt::format("  weights           {:.1f} MB{}\n", double(model.weight_bytes) / 1e6,
                     config.tied_embeddings ? ", the embedding counted once" : ""));
   for (const auto& [format, bytes] : model.format_bytes)

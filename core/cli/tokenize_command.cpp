@@ -34,6 +34,7 @@ std::string readFile(const std::string& path) {
 
 void run(const Options& options) {
   const auto model = core::describeModel(options.model);
+  if (!model->tokenizer) throw core::Error(fmt::format("{}: {}", options.model, model->notices.back()));
   const core::Tokenizer& tokenizer = *model->tokenizer;
   const std::string text = options.file.empty() ? options.text : readFile(options.file);
   const bool special = !options.no_special;

@@ -4,35 +4,23 @@
 #include "core/model/bpe_merger.h"
 #include "core/model/byte_text.h"
 #include "core/model/pre_split.h"
-#include "core/model/special_tokens.h"
 #include "core/model/utf8.h"
+#include "core/model/vocabulary.h"
 
 #include <fmt/format.h>
-#include <algorithm>
 #include <array>
-#include <limits>
 #include <unordered_map>
 
 namespace inferoscope::core {
 namespace {
 
-// The numbers are those of the file format.
-enum class TokenType : std::uint8_t { kNormal = 1, kUnknown, kControl, kUserDefined, kUnused, kByte };
-
 bool isLiteral(TokenType type) {
   return type != TokenType::kNormal;
 }  // its text is not written byte by byte
-bool isHidden(TokenType type) {
-  return type == TokenType::kUnknown || type == TokenType::kControl || type == TokenType::kUnused;
-}
 
-struct Vocabulary {
-  StringList tokens;             // as written in the file
-  std::vector<TokenType> types;  // one a token
-  const PreSplitRule* rule = nullptr;
-  std::string pre;  // the name of the rule, as the file has it
-  TokenId bos = -1, eos = -1;
-  std::vector<TokenId> other_ends;
+struct Rules {
+  const PreSplitRule* pre_split = nullptr;
+  std::string pre;  // its name, as the file has it
   bool add_bos = false;
 };
 
@@ -45,22 +33,21 @@ bool occursInText(int byte) {
 
 class BpeTokenizer final : public Tokenizer {
  public:
-  BpeTokenizer(Vocabulary vocabulary, const StringList& merges, std::vector<std::string>& notices)
-      : m_vocabulary(std::move(vocabulary)), m_pre_splitter(*m_vocabulary.rule) {
+  BpeTokenizer(Vocabulary vocabulary, Rules rules, const StringList& merges, std::vector<std::string>& notices)
+      : m_vocabulary(std::move(vocabulary)), m_rules(std::move(rules)), m_pre_splitter(*m_rules.pre_split) {
     indexTokens();
     addMerges(merges, notices);
     indexBytes(notices);
-    markSpecials();
   }
 
   using Tokenizer::encode;
   std::vector<TokenId> encode(std::string_view text, EncodeOptions options) const override {
     std::vector<TokenId> ids;
-    if (options.add_bos && m_vocabulary.add_bos && bos() >= 0) ids.push_back(bos());
+    if (options.add_bos && m_rules.add_bos && bos() >= 0) ids.push_back(bos());
     Words words{ids, {}, {}};
     std::size_t start = 0;
     while (start < text.size()) {
-      const auto special = m_specials.find(text, start, options.parse_special);
+      const auto special = m_vocabulary.specials.find(text, start, options.parse_special);
       m_pre_splitter.split(text.substr(start, special.position - start),
                            [&](std::string_view word) { encodeWord(word, words); });
       if (special.id >= 0) ids.push_back(special.id);
@@ -70,20 +57,19 @@ class BpeTokenizer final : public Tokenizer {
   }
 
   std::string bytes(TokenId id, bool show_special) const override {
-    if (id < 0 || id >= numTokens()) return {};
-    const auto index = static_cast<std::size_t>(id);
-    const TokenType type = m_vocabulary.types[index];
+    if (!m_vocabulary.contains(id)) return {};
+    const TokenType type = m_vocabulary.type(id);
     if (isHidden(type) && !show_special) return {};
-    const std::string_view text = m_vocabulary.tokens[index];
+    const std::string_view text = m_vocabulary.text(id);
     return isLiteral(type) ? std::string(text) : m_byte_text.toBytes(text);
   }
 
-  int numTokens() const override { return static_cast<int>(m_vocabulary.tokens.size()); }
-  bool isEndOfTurn(TokenId id) const override { return std::ranges::find(m_ends, id) != m_ends.end(); }
+  int numTokens() const override { return m_vocabulary.numTokens(); }
+  bool isEndOfTurn(TokenId id) const override { return m_vocabulary.isEnd(id); }
   TokenId bos() const override { return m_vocabulary.bos; }
   TokenId eos() const override { return m_vocabulary.eos; }
   std::string_view kind() const override { return "gpt2"; }
-  std::string_view preTokenizer() const override { return m_vocabulary.pre; }
+  std::string_view preTokenizer() const override { return m_rules.pre; }
 
  private:
   struct Words {
@@ -93,7 +79,7 @@ class BpeTokenizer final : public Tokenizer {
   };
 
   void encodeWord(std::string_view word, Words& words) const {
-    if (m_vocabulary.rule->whole_words_first) {
+    if (m_rules.pre_split->whole_words_first) {
       const TokenId whole = find(m_byte_text.fromBytes(word));
       if (whole >= 0) {
         words.ids.push_back(whole);
@@ -115,8 +101,7 @@ class BpeTokenizer final : public Tokenizer {
 
   void indexTokens() {
     m_ids.reserve(m_vocabulary.tokens.size());
-    for (TokenId id = 0; id < numTokens(); ++id)
-      m_ids.try_emplace(m_vocabulary.tokens[static_cast<std::size_t>(id)], id);
+    for (TokenId id = 0; id < numTokens(); ++id) m_ids.try_emplace(m_vocabulary.text(id), id);
   }
 
   // A merge is written "left right", each a token. Tokens contain no spaces, but one that is a space may lead.
@@ -157,100 +142,40 @@ class BpeTokenizer final : public Tokenizer {
     }
   }
 
-  void markSpecials() {
-    if (eos() >= 0) m_ends.push_back(eos());
-    m_ends.insert(m_ends.end(), m_vocabulary.other_ends.begin(), m_vocabulary.other_ends.end());
-    for (TokenId id = 0; id < numTokens(); ++id) {
-      const TokenType type = m_vocabulary.types[static_cast<std::size_t>(id)];
-      if (type != TokenType::kControl && type != TokenType::kUserDefined && type != TokenType::kUnknown) continue;
-      const std::string_view text = m_vocabulary.tokens[static_cast<std::size_t>(id)];
-      m_specials.add(text, id, type == TokenType::kUserDefined);
-      if (isEndOfTurnName(text)) m_ends.push_back(id);
-    }
-  }
-
   Vocabulary m_vocabulary;
+  Rules m_rules;
   ByteText m_byte_text;
   PreSplitter m_pre_splitter;
   std::unordered_map<std::string_view, TokenId> m_ids;  // by the text in the file
   BpeMerger m_merger;
   std::array<TokenId, 256> m_byte_tokens{};  // -1: none
-  SpecialTokens m_specials;
-  std::vector<TokenId> m_ends;
 };
 
-std::vector<TokenType> readTypes(const GgufMetadata& metadata, std::size_t num_tokens) {
-  constexpr std::string_view kKey = "tokenizer.ggml.token_type";
-  const GgufValue* value = metadata.find(kKey);
-  if (!value) return std::vector<TokenType>(num_tokens, TokenType::kNormal);
-  const bool is_32_bit = value->element == GgufType::kInt32 || value->element == GgufType::kUint32;
-  if (value->type != GgufType::kArray || !is_32_bit) {
-    metadata.fail(kKey, fmt::format("expected array of int32, found {}", value->typeName()));
-  }
-  const std::vector<std::int64_t> numbers = *metadata.integers(kKey);
-  if (numbers.size() != num_tokens) {
-    metadata.fail(kKey, fmt::format("has {} entries for {} tokens", numbers.size(), num_tokens));
-  }
-  std::vector<TokenType> types;
-  for (const std::int64_t number : numbers) {
-    if (number < 0 || number > static_cast<int>(TokenType::kByte)) {
-      metadata.fail(kKey, fmt::format("has the unknown token type {}", number));
-    }
-    types.push_back(number == 0 ? TokenType::kNormal : static_cast<TokenType>(number));
-  }
-  return types;
-}
-
-TokenId readTokenId(const GgufMetadata& metadata, std::string_view key, std::size_t num_tokens) {
-  const auto id = metadata.integer(key);
-  if (!id) return -1;
-  if (*id < 0 || static_cast<std::uint64_t>(*id) >= num_tokens) {
-    metadata.fail(key, fmt::format("token {} is not one of the {} tokens", *id, num_tokens));
-  }
-  return static_cast<TokenId>(*id);
-}
-
-void readRule(const GgufMetadata& metadata, Vocabulary& vocabulary, std::vector<std::string>& notices) {
+Rules readRules(const GgufMetadata& metadata, bool has_bos, std::vector<std::string>& notices) {
+  Rules rules;
   const auto pre = metadata.text("tokenizer.ggml.pre");
-  vocabulary.rule = pre ? findPreSplitRule(*pre) : nullptr;
-  vocabulary.pre = shown(pre.value_or(""));
-  if (vocabulary.rule) return;
-  vocabulary.rule = &defaultPreSplitRule();
-  const std::string problem =
-      pre ? fmt::format("the pre-split rule \"{}\" is unknown", vocabulary.pre) : "the file names no pre-split rule";
-  notices.push_back(fmt::format("{}: texts are split as {} does, which may not be what the model learned", problem,
-                                vocabulary.rule->name));
+  rules.pre_split = pre ? findPreSplitRule(*pre) : nullptr;
+  rules.pre = shown(pre.value_or(""));
+  if (!rules.pre_split) {
+    rules.pre_split = &defaultPreSplitRule();
+    const std::string problem =
+        pre ? fmt::format("the pre-split rule \"{}\" is unknown", rules.pre) : "the file names no pre-split rule";
+    notices.push_back(fmt::format("{}: texts are split as {} does, which may not be what the model learned", problem,
+                                  rules.pre_split->name));
+  }
+  rules.add_bos =
+      metadata.flag("tokenizer.ggml.add_bos_token").value_or(rules.pre_split->name == "llama-bpe" && has_bos);
+  return rules;
 }
 
 }  // namespace
 
 std::shared_ptr<const Tokenizer> readBpeTokenizer(const GgufMetadata& metadata, std::vector<std::string>& notices) {
-  constexpr std::string_view kModel = "tokenizer.ggml.model", kTokens = "tokenizer.ggml.tokens";
-  const std::string_view kind = metadata.required(kModel, metadata.text(kModel));
-  if (kind != "gpt2") metadata.fail(kModel, fmt::format("tokenizer \"{}\" is not supported (gpt2 is)", shown(kind)));
-  const StringList* tokens = metadata.strings(kTokens);
-  if (!tokens || tokens->size() == 0) metadata.failMissing(kTokens);
-  if (tokens->size() > std::numeric_limits<TokenId>::max()) metadata.fail(kTokens, "has too many tokens");
   const StringList* merges = metadata.strings("tokenizer.ggml.merges");
   if (!merges) metadata.failMissing("tokenizer.ggml.merges");
-
-  const std::size_t num_tokens = tokens->size();
-  Vocabulary vocabulary;
-  vocabulary.tokens = *tokens;
-  vocabulary.types = readTypes(metadata, num_tokens);
-  readRule(metadata, vocabulary, notices);
-  vocabulary.bos = readTokenId(metadata, "tokenizer.ggml.bos_token_id", num_tokens);
-  vocabulary.eos = readTokenId(metadata, "tokenizer.ggml.eos_token_id", num_tokens);
-  for (const std::string_view key : {"tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"}) {
-    const TokenId id = readTokenId(metadata, key, num_tokens);
-    if (id >= 0) vocabulary.other_ends.push_back(id);
-  }
-  vocabulary.add_bos = metadata.flag("tokenizer.ggml.add_bos_token")
-                           .value_or(vocabulary.rule->name == "llama-bpe" && vocabulary.bos >= 0);
-  if (vocabulary.eos < 0) {
-    notices.push_back("the file names no end-of-text token: only end-of-turn tokens or the limit end a reply");
-  }
-  return std::make_shared<BpeTokenizer>(std::move(vocabulary), *merges, notices);
+  Vocabulary vocabulary = readVocabulary(metadata, notices);
+  Rules rules = readRules(metadata, vocabulary.bos >= 0, notices);
+  return std::make_shared<BpeTokenizer>(std::move(vocabulary), std::move(rules), *merges, notices);
 }
 
 }  // namespace inferoscope::core

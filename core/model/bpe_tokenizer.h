@@ -10,8 +10,8 @@
 
 namespace inferoscope::core {
 
-// The byte-level BPE tokenizer of a GGUF file (tokenizer.ggml.model "gpt2"). Throws Error if it is broken or of another
-// kind; what is merely odd becomes a notice.
+// The byte-level BPE tokenizer of a GGUF file (tokenizer.ggml.model "gpt2"). Throws Error if it is broken; what is
+// merely odd becomes a notice.
 std::shared_ptr<const Tokenizer> readBpeTokenizer(const GgufMetadata& metadata, std::vector<std::string>& notices);
 
 }  // namespace inferoscope::core

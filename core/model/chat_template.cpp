@@ -2,6 +2,8 @@
 #include "core/model/chat_template.h"
 
 #include <fmt/format.h>
+#include <array>
+#include <optional>
 
 namespace inferoscope::core {
 namespace {
@@ -82,38 +84,60 @@ std::string defaultSystemOf(std::string_view text) {
   return {};
 }
 
-void appendTurn(std::string& prompt, std::string_view role, std::string_view text) {
-  prompt += fmt::format("{}{}\n{}{}\n", kStart, role, text, kEnd);
+// The character before or behind the first `mark`; 0 at an end of the text or where there is none.
+char neighbour(std::string_view text, std::string_view mark, bool before) {
+  const std::size_t found = text.find(mark);
+  if (found == std::string_view::npos) return 0;
+  const std::size_t at = before ? found - 1 : found + mark.size();  // wraps to a size no text has
+  return at < text.size() ? text[at] : 0;
 }
 
-std::string renderChatMl(std::string_view default_system, std::span<const ChatMessage> messages) {
-  std::string prompt;
-  const bool brings_system = !messages.empty() && messages.front().role == "system";
-  if (!default_system.empty() && !brings_system) appendTurn(prompt, "system", default_system);
-  for (const ChatMessage& message : messages) appendTurn(prompt, message.role, message.text);
-  return prompt + fmt::format("{}assistant\n", kStart);
+// "[INST]" with the spaces that this version's template writes around its marks.
+ChatTemplate mistral(std::string_view text) {
+  const auto with_spaces = [&](std::string_view mark) {
+    const bool before = neighbour(text, mark, true) == ' ', behind = neighbour(text, mark, false) == ' ';
+    return fmt::format("{}{}{}", before ? " " : "", mark, behind ? " " : "");
+  };
+  ChatTemplate chat{.family = ChatFamily::kMistral};
+  chat.before_question = with_spaces("[INST]");
+  chat.after_question = with_spaces("[/INST]");
+  const bool spaced_answer = contains(text, "\" \" + message[\"content\"]") ||
+                             contains(text, "' ' + message['content']") || contains(text, "\" \" + message.content");
+  chat.before_answer = spaced_answer ? " " : "";
+  return chat;
 }
 
-std::string renderPlain(std::span<const ChatMessage> messages) {
-  std::string prompt;
-  for (const ChatMessage& message : messages) {
-    if (!prompt.empty()) prompt += "\n\n";
-    prompt += message.text;
+// Nothing if it is of none of the known families.
+std::optional<ChatTemplate> familyOf(std::string_view text, const ChatTokens& tokens) {
+  ChatTemplate chat;
+  if (contains(text, kStart) && contains(text, kEnd) && !contains(text, "<|im_sep|>")) {
+    chat.family = ChatFamily::kChatMl;
+    chat.default_system = defaultSystemOf(text);
+  } else if (contains(text, "<|start_header_id|>") && contains(text, "<|eot_id|>")) {
+    chat.family = ChatFamily::kLlama3;
+  } else if (contains(text, "[INST]") && contains(text, "<<SYS>>")) {
+    chat.family = ChatFamily::kLlama2;
+  } else if (contains(text, "[INST]") && contains(text, "[/INST]") && !contains(text, "[SYSTEM_PROMPT]")) {
+    chat = mistral(text);
+  } else if (contains(text, "<|user|>") && contains(text, "<|assistant|>") && !contains(text, "<|end|>")) {
+    chat.family = ChatFamily::kZephyr;
+  } else {
+    return {};
   }
-  return prompt;
+  chat.bos = tokens.bos;
+  if (!tokens.eos.empty()) chat.eos = tokens.eos;
+  if (chat.family == ChatFamily::kZephyr && contains(text, "<|endoftext|>")) chat.eos = "<|endoftext|>";
+  return chat;
 }
 
 }  // namespace
 
 std::string_view chatFamilyName(ChatFamily family) {
-  return family == ChatFamily::kChatMl ? "ChatML" : "plain text";
+  constexpr std::array<std::string_view, 6> kNames{"plain text", "ChatML", "Llama 2", "Llama 3", "Mistral", "Zephyr"};
+  return kNames[static_cast<std::size_t>(family)];
 }
 
-std::string ChatTemplate::render(std::span<const ChatMessage> messages) const {
-  return family == ChatFamily::kChatMl ? renderChatMl(default_system, messages) : renderPlain(messages);
-}
-
-ChatTemplate recogniseChatTemplate(std::string_view text, std::vector<std::string>& notices) {
+ChatTemplate recogniseChatTemplate(std::string_view text, const ChatTokens& tokens, std::vector<std::string>& notices) {
   constexpr std::string_view kFallback = "chats are sent as plain text";
   if (text.empty()) {
     notices.push_back(fmt::format("the file has no chat template: {}", kFallback));
@@ -123,12 +147,11 @@ ChatTemplate recogniseChatTemplate(std::string_view text, std::vector<std::strin
     notices.push_back(fmt::format("the chat template is broken ({}): {}", problem, kFallback));
     return {};
   }
-  const bool is_chat_ml = contains(text, kStart) && contains(text, kEnd) && !contains(text, "<|im_sep|>");
-  if (!is_chat_ml) {
-    notices.push_back(fmt::format("the chat template is of an unknown family (ChatML is known): {}", kFallback));
-    return {};
-  }
-  return {ChatFamily::kChatMl, defaultSystemOf(text)};
+  if (const auto chat = familyOf(text, tokens)) return *chat;
+  notices.push_back(fmt::format(
+      "the chat template is of an unknown family (ChatML, Llama 2, Llama 3, Mistral and Zephyr are known): {}",
+      kFallback));
+  return {};
 }
 
 }  // namespace inferoscope::core

@@ -5,6 +5,7 @@
 #include "core/model/bpe_tokenizer.h"
 #include "core/model/config_reader.h"
 #include "core/model/gguf.h"
+#include "core/model/spm_tokenizer.h"
 #include "core/model/utf8.h"
 #include "core/model/weights.h"
 
@@ -28,15 +29,17 @@ const GgufTensor& checkedTensor(const GgufFile& file, const WeightSlot& slot) {
 }
 
 // Tensors that nothing asks for are worth a notice, unless they would have changed the result.
-void checkExtraTensors(const GgufFile& file, const std::vector<WeightSlot>& slots, std::vector<std::string>& notices) {
+void checkExtraTensors(const GgufFile& file, const std::vector<WeightSlot>& slots, std::string_view architecture,
+                       std::vector<std::string>& notices) {
   std::set<std::string_view> known;
   for (const WeightSlot& slot : slots) known.insert(slot.name);
+  known.insert(kRopeFactorsTensor);
   std::vector<std::string> extra;
   for (const GgufTensor& tensor : file.tensors()) {
     if (known.contains(tensor.name)) continue;
     if (tensor.name.ends_with(".bias") || tensor.name.ends_with("_norm.weight")) {
-      throw Error(fmt::format("{}: tensor {}: biases and norms beyond those of llama are not supported", file.name(),
-                              shown(tensor.name)));
+      throw Error(fmt::format("{}: tensor {}: biases and norms beyond those of {} are not supported", file.name(),
+                              shown(tensor.name), architecture));
     }
     extra.push_back(shown(tensor.name));
   }
@@ -44,22 +47,19 @@ void checkExtraTensors(const GgufFile& file, const std::vector<WeightSlot>& slot
   if (extra.size() > 1) notices.push_back(fmt::format("{} tensors are not used: {}, ...", extra.size(), extra[0]));
 }
 
-// Norms are read as f32 by every kernel, however they are stored.
+// Norms and biases are read as f32 by every kernel, however they are stored.
 std::vector<PlacedWeight> weightsAsKept(const GgufFile& file, const std::vector<WeightSlot>& slots) {
   std::vector<PlacedWeight> weights;
   for (const WeightSlot& slot : slots) {
     const kernels::Format* stored = kernels::findFormat(checkedTensor(file, slot).format);
-    weights.push_back({slot, slot.norm ? kernels::findFormat("f32") : stored});
+    weights.push_back({slot, slot.vector ? kernels::findFormat("f32") : stored});
   }
   return weights;
 }
 
-void sumStoredBytes(const GgufFile& file, const std::vector<WeightSlot>& slots, Model& model) {
-  for (const WeightSlot& slot : slots) {
-    const GgufTensor& tensor = *file.findTensor(slot.name);
-    model.format_bytes[std::string(kernels::formatOf(tensor.format).name)] += tensor.bytes;
-    model.weight_bytes += tensor.bytes;
-  }
+void addStoredBytes(const GgufTensor& tensor, Model& model) {
+  model.format_bytes[std::string(kernels::formatOf(tensor.format).name)] += tensor.bytes;
+  model.weight_bytes += tensor.bytes;
 }
 
 // Copies weights from a file to a device, a chunk at a time.
@@ -117,8 +117,16 @@ class WeightCopier {
   std::vector<std::byte> m_chunk;  // rows on their way to the device
 };
 
+std::shared_ptr<const Tokenizer> tokenizerOf(const GgufMetadata& metadata, std::vector<std::string>& notices) {
+  constexpr std::string_view kModel = "tokenizer.ggml.model";
+  const std::string_view kind = metadata.required(kModel, metadata.text(kModel));
+  if (kind == "gpt2") return readBpeTokenizer(metadata, notices);
+  if (kind == "llama") return readSpmTokenizer(metadata, notices);
+  metadata.fail(kModel, fmt::format("tokenizer \"{}\" is not supported (gpt2 and llama are)", shown(kind)));
+}
+
 void readTokenizer(const GgufFile& file, Model& model) {
-  auto tokenizer = readBpeTokenizer(file.metadata(), model.notices);
+  auto tokenizer = tokenizerOf(file.metadata(), model.notices);
   model.config.num_tokens = tokenizer->numTokens();
   if (model.config.num_tokens > model.config.vocab_size) {
     file.metadata().fail("tokenizer.ggml.tokens",
@@ -126,8 +134,21 @@ void readTokenizer(const GgufFile& file, Model& model) {
                                      model.config.num_tokens, model.config.vocab_size));
   }
   const auto text = file.metadata().text("tokenizer.chat_template");
-  model.chat = recogniseChatTemplate(text.value_or(""), model.notices);
+  const auto shown_text = [&](TokenId id) { return tokenizer->bytes(id, /*show_special=*/true); };
+  const std::string bos = shown_text(tokenizer->bos()), eos = shown_text(tokenizer->eos());
+  model.chat = recogniseChatTemplate(text.value_or(""), {bos, eos}, model.notices);
   model.tokenizer = std::move(tokenizer);
+}
+
+// A model that can't run is still described: its tensors, and its texts if we know its tokenizer.
+void describeOnly(const GgufFile& file, Model& model) {
+  model.notices.push_back(fmt::format("{}: it can be described, not run", model.config.unsupported));
+  for (const GgufTensor& tensor : file.tensors()) addStoredBytes(tensor, model);
+  try {
+    readTokenizer(file, model);
+  } catch (const Error& error) {
+    model.notices.emplace_back(error.what());
+  }
 }
 
 }  // namespace
@@ -139,11 +160,17 @@ std::shared_ptr<const Model> loadGgufModel(const std::filesystem::path& path, Ba
   const auto model = std::make_shared<Model>();
   model->source = path.string();
   model->config = readConfig(file);
+  if (!model->config.unsupported.empty()) {
+    if (backend) throw Error(fmt::format("{}: {}", file.name(), model->config.unsupported));
+    describeOnly(file, *model);
+    return model;
+  }
   const std::vector<WeightSlot> slots = weightSlots(*model);
   std::vector<PlacedWeight> weights = weightsAsKept(file, slots);
-  checkExtraTensors(file, slots, model->notices);
+  checkExtraTensors(file, slots, model->config.architecture, model->notices);
   readTokenizer(file, *model);
-  sumStoredBytes(file, slots, *model);
+  for (const WeightSlot& slot : slots) addStoredBytes(*file.findTensor(slot.name), *model);
+  if (const GgufTensor* factors = file.findTensor(kRopeFactorsTensor)) addStoredBytes(*factors, *model);
   const std::size_t memory_bytes = placeWeights(weights, backend);
   std::shared_ptr<Buffer> memory;
   if (backend) {

@@ -16,15 +16,20 @@
 namespace inferoscope::core {
 
 struct LayerWeights {
-  const float* attn_norm = nullptr;   // [model_dim]
-  kernels::WeightMatrix attn_q;       // [num_heads * head_dim, model_dim]
-  kernels::WeightMatrix attn_k;       // [num_kv_heads * head_dim, model_dim]
-  kernels::WeightMatrix attn_v;       // [num_kv_heads * head_dim, model_dim]
-  kernels::WeightMatrix attn_output;  // [model_dim, num_heads * head_dim]
-  const float* ffn_norm = nullptr;    // [model_dim]
-  kernels::WeightMatrix ffn_gate;     // [hidden_dim, model_dim]
-  kernels::WeightMatrix ffn_up;       // [hidden_dim, model_dim]
-  kernels::WeightMatrix ffn_down;     // [model_dim, hidden_dim]
+  const float* attn_norm = nullptr;    // [model_dim]
+  kernels::WeightMatrix attn_q;        // [num_heads * head_dim, model_dim]
+  kernels::WeightMatrix attn_k;        // [num_kv_heads * head_dim, model_dim]
+  kernels::WeightMatrix attn_v;        // [num_kv_heads * head_dim, model_dim]
+  const float* attn_q_bias = nullptr;  // [num_heads * head_dim]; null without qkv_bias, as the next two
+  const float* attn_k_bias = nullptr;  // [num_kv_heads * head_dim]
+  const float* attn_v_bias = nullptr;  // [num_kv_heads * head_dim]
+  const float* attn_q_norm = nullptr;  // [head_dim]; null without qk_norm, as the next one
+  const float* attn_k_norm = nullptr;  // [head_dim]
+  kernels::WeightMatrix attn_output;   // [model_dim, num_heads * head_dim]
+  const float* ffn_norm = nullptr;     // [model_dim]
+  kernels::WeightMatrix ffn_gate;      // [hidden_dim, model_dim]
+  kernels::WeightMatrix ffn_up;        // [hidden_dim, model_dim]
+  kernels::WeightMatrix ffn_down;      // [model_dim, hidden_dim]
 };
 
 // A loaded model: immutable, shared, its weights in the memory of one device. The file it came from is closed.
@@ -36,7 +41,7 @@ struct Model {
   std::vector<LayerWeights> layers;       // [num_layers]
   std::vector<double> inv_freq;           // [rope_dim / 2], host memory
 
-  std::shared_ptr<const Tokenizer> tokenizer;
+  std::shared_ptr<const Tokenizer> tokenizer;  // null only where config.unsupported
   ChatTemplate chat;
   std::vector<std::string> notices;  // what a person should know: "no chat template: ..."
 

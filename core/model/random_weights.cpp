@@ -23,12 +23,12 @@ std::uint64_t mixed(std::uint64_t counter) {
 }
 
 // Unlike std::normal_distribution, the same in every standard library: the sum of 4 uniform values is near enough.
-std::vector<float> normalValues(int count, float deviation) {
+std::vector<float> normalValues(int count, float deviation, std::uint64_t seed = 0) {
   std::vector<float> values(static_cast<std::size_t>(count));
   const float scale =
       deviation * std::sqrt(3.0F) / 65536.0F;  // a sum of 4 16-bit values has the deviation 65536 / sqrt(3)
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint64_t bits = mixed(i + 1);
+    const std::uint64_t bits = mixed(seed + i + 1);
     const std::uint64_t sum = (bits & 0xFFFFU) + (bits >> 16U & 0xFFFFU) + (bits >> 32U & 0xFFFFU) + (bits >> 48U);
     values[i] = (static_cast<float>(sum) - 2 * 65535.0F) * scale;
   }
@@ -95,9 +95,10 @@ void RandomWeights::fill(const PlacedWeight& weight, float deviation, const std:
   }
 }
 
-void RandomWeights::fillWithOnes(const PlacedWeight& norm) {
-  const std::vector<float> ones(static_cast<std::size_t>(norm.slot.num_cols), 1.0F);
-  m_backend.upload(m_memory, norm.offset, std::as_bytes(std::span(ones)));
+void RandomWeights::fillVector(const PlacedWeight& weight, float mean, float deviation) {
+  std::vector<float> values = normalValues(weight.slot.num_cols, deviation, mixed(weight.offset + 1));
+  for (float& value : values) value += mean;
+  m_backend.upload(m_memory, weight.offset, std::as_bytes(std::span(values)));
 }
 
 }  // namespace inferoscope::core

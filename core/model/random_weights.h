@@ -20,7 +20,8 @@ class RandomWeights {
 
   // Calls done(bytes) after each few MiB; it may throw to stop.
   void fill(const PlacedWeight& weight, float deviation, const std::function<void(std::size_t)>& done);
-  void fillWithOnes(const PlacedWeight& norm);
+  // A norm or a bias: f32 values around `mean`.
+  void fillVector(const PlacedWeight& weight, float mean, float deviation);
 
  private:
   const std::vector<std::byte>& pool(const kernels::Format& format, float deviation);

@@ -2,6 +2,7 @@
 #include "core/model/synthetic.h"
 
 #include "core/error.h"
+#include "core/model/architectures.h"
 #include "core/model/random_weights.h"
 #include "core/model/storage.h"
 #include "core/model/synthetic_tokenizer.h"
@@ -20,18 +21,22 @@ constexpr std::string_view kPrefix = "synthetic:";
 constexpr std::string_view kDefaultFormat = "f16";
 
 struct Shape {
-  std::string_view name;
+  std::string_view name, architecture;
   int num_layers, model_dim, hidden_dim, num_heads, num_kv_heads, head_dim, vocab_size, context_length;
   double rope_freq_base;
   bool tied_embeddings;
 };
 
-// From the published configurations of the models. `tiny` is our own, for tests.
-constexpr std::array<Shape, 4> kShapes{{
-    {"tiny", 2, 64, 192, 4, 2, 16, 512, 2048, 10000.0, true},
-    {"smollm2-135m", 30, 576, 1536, 9, 3, 64, 49152, 8192, 100000.0, true},
-    {"llama-3.2-1b", 16, 2048, 8192, 32, 8, 64, 128256, 131072, 500000.0, true},
-    {"llama-3.1-8b", 32, 4096, 14336, 32, 8, 128, 128256, 131072, 500000.0, false},
+// From the published configurations of the models. The tiny ones are our own, for tests.
+constexpr std::array<Shape, 8> kShapes{{
+    {"tiny", "llama", 2, 64, 192, 4, 2, 16, 512, 2048, 10000.0, true},
+    {"tiny-qwen2", "qwen2", 2, 64, 192, 4, 2, 16, 512, 2048, 1000000.0, true},
+    {"tiny-qwen3", "qwen3", 2, 64, 192, 4, 2, 32, 512, 2048, 1000000.0, true},
+    {"smollm2-135m", "llama", 30, 576, 1536, 9, 3, 64, 49152, 8192, 100000.0, true},
+    {"qwen2.5-0.5b", "qwen2", 24, 896, 4864, 14, 2, 64, 151936, 32768, 1000000.0, true},
+    {"qwen3-0.6b", "qwen3", 28, 1024, 3072, 16, 8, 128, 151936, 40960, 1000000.0, true},
+    {"llama-3.2-1b", "llama", 16, 2048, 8192, 32, 8, 64, 128256, 131072, 500000.0, true},
+    {"llama-3.1-8b", "llama", 32, 4096, 14336, 32, 8, 128, 128256, 131072, 500000.0, false},
 }};
 
 struct Request {
@@ -62,7 +67,7 @@ Request parse(const std::string& source) {
 
 ModelConfig configOf(const Shape& shape) {
   ModelConfig config;
-  config.architecture = "llama";
+  applyArchitecture(*findArchitecture(shape.architecture), config);
   config.name = fmt::format("{}{}", kPrefix, shape.name);
   config.num_layers = shape.num_layers;
   config.model_dim = shape.model_dim;
@@ -84,13 +89,15 @@ std::vector<PlacedWeight> weightsIn(const kernels::Format& wanted, Model& model)
   std::vector<PlacedWeight> weights;
   std::vector<StoredMatrix> matrices;
   for (const WeightSlot& slot : weightSlots(model)) {
-    const kernels::Format* format = slot.norm ? kernels::findFormat("f32") : &formatThatHolds(wanted, slot.num_cols);
+    const kernels::Format* format = slot.vector ? kernels::findFormat("f32") : &formatThatHolds(wanted, slot.num_cols);
     weights.push_back({slot, format});
     if (slot.matrix) matrices.push_back({slot.name, format});
   }
   std::ranges::move(otherwiseStored(matrices, wanted), std::back_inserter(model.notices));
   return weights;
 }
+
+constexpr float kVectorDeviation = 0.2F;  // of norms, around 1, and of biases, around 0: enough to be missed
 
 // The standard deviation of a matrix's elements. With 1 / sqrt(num_cols) a product keeps the size of its input. The
 // output is a little larger: logits then have a standard deviation of about 3, so that sampling has favourites and no
@@ -113,8 +120,9 @@ void fill(const std::vector<PlacedWeight>& weights, const Model& model, Backend&
     }
   };
   for (const PlacedWeight& weight : weights) {
-    if (weight.slot.norm) {
-      random.fillWithOnes(weight);
+    if (weight.slot.vector) {
+      const bool is_bias = weight.slot.name.ends_with(".bias");
+      random.fillVector(weight, is_bias ? 0.0F : 1.0F, kVectorDeviation);
       advance(weight.bytes);
     } else {
       random.fill(weight, deviationOf(weight, model), advance);

@@ -25,13 +25,15 @@ class Tokenizer {
   // The bytes of a token: not always whole characters (see text_stream.h). Control tokens give nothing
   // unless show_special. Ids out of range give nothing.
   virtual std::string bytes(TokenId id, bool show_special = false) const = 0;
-  std::string decode(const std::vector<TokenId>& ids, bool show_special = false) const;
+  // The text of which ids are the tokens: what encode() was given, where that was text without special tokens.
+  virtual std::string decode(const std::vector<TokenId>& ids, bool show_special) const;
+  std::string decode(const std::vector<TokenId>& ids) const { return decode(ids, false); }
 
   virtual int numTokens() const = 0;
   virtual bool isEndOfTurn(TokenId id) const = 0;     // eos and every end-of-turn token the vocabulary marks
   virtual TokenId bos() const = 0;                    // -1: none
   virtual TokenId eos() const = 0;                    // -1: none
-  virtual std::string_view kind() const = 0;          // "gpt2"
+  virtual std::string_view kind() const = 0;          // "gpt2", "llama"
   virtual std::string_view preTokenizer() const = 0;  // "smollm"
 };
 

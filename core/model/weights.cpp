@@ -12,7 +12,8 @@ namespace {
 std::vector<double> inverseFrequencies(const ModelConfig& config) {
   std::vector<double> inv_freq;
   for (int i = 0; i < config.rope_dim / 2; ++i) {
-    inv_freq.push_back(std::pow(config.rope_freq_base, -2.0 * i / config.rope_dim));
+    const double factor = config.rope_factors.empty() ? 1.0 : double{config.rope_factors[static_cast<std::size_t>(i)]};
+    inv_freq.push_back(std::pow(config.rope_freq_base, -2.0 * i / config.rope_dim) / (factor * config.rope_scale));
   }
   return inv_freq;
 }
@@ -30,12 +31,24 @@ std::vector<WeightSlot> weightSlots(Model& model) {
   for (int i = 0; i < c.num_layers; ++i) {
     LayerWeights& layer = model.layers[static_cast<std::size_t>(i)];
     const auto name = [i](std::string_view part) { return fmt::format("blk.{}.{}.weight", i, part); };
-    slots.push_back({name("attn_norm"), 1, c.model_dim, nullptr, &layer.attn_norm});
+    const auto vector = [&](std::string_view part, std::string_view kind, int size, const float*& to) {
+      slots.push_back({fmt::format("blk.{}.{}.{}", i, part, kind), 1, size, nullptr, &to});
+    };
+    vector("attn_norm", "weight", c.model_dim, layer.attn_norm);
     slots.push_back({name("attn_q"), q_dim, c.model_dim, &layer.attn_q});
     slots.push_back({name("attn_k"), kv_dim, c.model_dim, &layer.attn_k});
     slots.push_back({name("attn_v"), kv_dim, c.model_dim, &layer.attn_v});
+    if (c.qkv_bias) {
+      vector("attn_q", "bias", q_dim, layer.attn_q_bias);
+      vector("attn_k", "bias", kv_dim, layer.attn_k_bias);
+      vector("attn_v", "bias", kv_dim, layer.attn_v_bias);
+    }
+    if (c.qk_norm) {
+      vector("attn_q_norm", "weight", c.head_dim, layer.attn_q_norm);
+      vector("attn_k_norm", "weight", c.head_dim, layer.attn_k_norm);
+    }
     slots.push_back({name("attn_output"), c.model_dim, q_dim, &layer.attn_output});
-    slots.push_back({name("ffn_norm"), 1, c.model_dim, nullptr, &layer.ffn_norm});
+    vector("ffn_norm", "weight", c.model_dim, layer.ffn_norm);
     slots.push_back({name("ffn_gate"), c.hidden_dim, c.model_dim, &layer.ffn_gate});
     slots.push_back({name("ffn_up"), c.hidden_dim, c.model_dim, &layer.ffn_up});
     slots.push_back({name("ffn_down"), c.model_dim, c.hidden_dim, &layer.ffn_down});
@@ -65,8 +78,8 @@ void bindWeights(Model& model, const std::vector<PlacedWeight>& weights, std::sh
   std::byte* const base = memory ? memory->data() : nullptr;
   for (const PlacedWeight& weight : weights) {
     const std::byte* const data = base ? base + weight.offset : nullptr;
-    if (weight.slot.norm) {
-      *weight.slot.norm = reinterpret_cast<const float*>(data);
+    if (weight.slot.vector) {
+      *weight.slot.vector = reinterpret_cast<const float*>(data);
     } else {
       *weight.slot.matrix = weight.matrix(data);
     }

@@ -14,7 +14,7 @@ struct WeightSlot {
   int num_rows = 1;
   int num_cols = 0;
   kernels::WeightMatrix* matrix = nullptr;  // one of these two is set
-  const float** norm = nullptr;             // a vector of num_cols floats
+  const float** vector = nullptr;           // num_cols floats: a norm or a bias
 };
 
 // All weights of a model of this shape, in the order of use; model.layers is made to fit. A tied output has no slot of

@@ -12,6 +12,8 @@ namespace {
 using namespace kernels;
 
 constexpr int kOpsPerLayer = 16;
+constexpr int kBiasOps = 3;
+constexpr int kQkNormOps = 2;
 constexpr int kOpsOutsideLayers = 3;
 constexpr std::size_t kAlignFloats = 16;  // 64 bytes
 
@@ -44,6 +46,22 @@ struct Pass {
     ops.run(name, layer, LinearArgs{.x = x, .w = w, .out = out, .num_tokens = num_tokens});
   }
 
+  void bias(std::string_view name, int layer, float* x, const float* bias, int dim) const {
+    ops.run(name, layer, AddArgs{.x = x, .y = bias, .num_tokens = num_tokens, .dim = dim, .is_bias = true});
+  }
+
+  void headNorm(std::string_view name, int layer, float* x, const float* weight, int num_heads) const {
+    ops.run(name, layer,
+            RmsNormArgs{.x = x,
+                        .weight = weight,
+                        .rows = nullptr,
+                        .out = x,
+                        .num_tokens = num_tokens,
+                        .num_heads = num_heads,
+                        .dim = config.head_dim,
+                        .epsilon = config.norm_epsilon});
+  }
+
   void rope(std::string_view name, int layer, float* x, int num_heads) const {
     ops.run(name, layer,
             RopeArgs{.x = x,
@@ -74,6 +92,15 @@ struct Pass {
     linear("attn_q", layer, w.attn_q, ws.normed, ws.q);
     linear("attn_k", layer, w.attn_k, ws.normed, ws.k);
     linear("attn_v", layer, w.attn_v, ws.normed, ws.v);
+    if (config.qkv_bias) {
+      bias("attn_q_bias", layer, ws.q, w.attn_q_bias, w.attn_q.num_rows);
+      bias("attn_k_bias", layer, ws.k, w.attn_k_bias, w.attn_k.num_rows);
+      bias("attn_v_bias", layer, ws.v, w.attn_v_bias, w.attn_v.num_rows);
+    }
+    if (config.qk_norm) {
+      headNorm("attn_q_norm", layer, ws.q, w.attn_q_norm, config.num_heads);
+      headNorm("attn_k_norm", layer, ws.k, w.attn_k_norm, config.num_kv_heads);
+    }
     rope("rope_q", layer, ws.q, config.num_heads);
     rope("rope_k", layer, ws.k, config.num_kv_heads);
     const PagedKvView cache = cacheOf(layer);
@@ -165,7 +192,8 @@ void Workspace::reserve(int num_tokens, int num_logit_rows) {
 }
 
 int numOps(const ModelConfig& config) {
-  return kOpsOutsideLayers + kOpsPerLayer * config.num_layers;
+  const int ops_per_layer = kOpsPerLayer + (config.qkv_bias ? kBiasOps : 0) + (config.qk_norm ? kQkNormOps : 0);
+  return kOpsOutsideLayers + ops_per_layer * config.num_layers;
 }
 
 std::span<const float> forward(const Model& model, const Batch& batch, const KvCache& kv, OpRunner& ops,

@@ -31,6 +31,9 @@ class TestChatTemplate : public QObject {
   void family_data();
   void family();
   void render();
+  void families_data();
+  void families();
+  void oneQuestion();
   void brokenNeverCrashes();
 };
 
@@ -47,8 +50,13 @@ void TestChatTemplate::family_data() {
                                        << "";
   QTest::newRow("none") << "" << false << ""
                         << "no chat template";
-  QTest::newRow("other") << "{% for m in messages %}[INST] {{ m.content }} [/INST]{% endfor %}" << false << ""
+  QTest::newRow("other") << "{% for m in messages %}<start_of_turn>{{ m.content }}<end_of_turn>{% endfor %}" << false
+                         << ""
                          << "unknown family";
+  QTest::newRow("later Mistral") << "[SYSTEM_PROMPT]{{ s }}[/SYSTEM_PROMPT][INST]{{ m }}[/INST]" << false << ""
+                                 << "unknown family";
+  QTest::newRow("later Phi") << "<|user|>{{ m }}<|end|><|assistant|>" << false << ""
+                             << "unknown family";
   QTest::newRow("recursive") << "{% macro x() %}{{ x() }}{% endmacro %}{{ x() }}" << false << ""
                              << "unknown family";
   QTest::newRow("unclosed tag") << "<|im_start|><|im_end|>{% for m in messages %}{{ m.content }" << false << ""
@@ -69,7 +77,7 @@ void TestChatTemplate::family() {
   QFETCH(QString, default_system);
   QFETCH(QString, notice);
   std::vector<std::string> notices;
-  const ChatTemplate chat = recogniseChatTemplate(text.toStdString(), notices);
+  const ChatTemplate chat = recogniseChatTemplate(text.toStdString(), {}, notices);
   QCOMPARE(chat.family == ChatFamily::kChatMl, is_chat_ml);
   QCOMPARE(QString::fromStdString(chat.default_system), default_system);
   QCOMPARE(notices.empty(), is_chat_ml);
@@ -79,7 +87,8 @@ void TestChatTemplate::family() {
 void TestChatTemplate::render() {
   const std::vector<ChatMessage> question{{"user", "Hi"}};
   const std::vector<ChatMessage> with_system{{"system", "S"}, {"user", "Hi"}, {"assistant", "Yo"}, {"user", "Bye"}};
-  const ChatTemplate plain{}, chat_ml{ChatFamily::kChatMl, ""}, polite{ChatFamily::kChatMl, "Be polite"};
+  const ChatTemplate plain{}, chat_ml{.family = ChatFamily::kChatMl},
+      polite{.family = ChatFamily::kChatMl, .default_system = "Be polite"};
 
   QCOMPARE(plain.render(with_system), std::string("S\n\nHi\n\nYo\n\nBye"));
   QCOMPARE(chat_ml.render(question), std::string("<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"));
@@ -90,11 +99,74 @@ void TestChatTemplate::render() {
                "<|im_start|>user\nBye<|im_end|>\n<|im_start|>assistant\n"));
 }
 
+// The prompts that the templates themselves give when they are executed, without the BOS token in front.
+void TestChatTemplate::families_data() {
+  QTest::addColumn<QString>("text");
+  QTest::addColumn<QString>("family");
+  QTest::addColumn<QString>("prompt");
+  const auto add = [](const char* name, const char* text, const char* family, const char* prompt) {
+    QTest::newRow(name) << text << family << prompt;
+  };
+  add("ChatML", kPlainChatMl, "ChatML",
+      "<|im_start|>system\nS<|im_end|>\n<|im_start|>user\n Hi <|im_end|>\n<|im_start|>assistant\nYo<|im_end|>\n"
+      "<|im_start|>user\nBye<|im_end|>\n<|im_start|>assistant\n");
+  add("Llama 2",
+      "{% if m[0].role == 'system' %}{{ '<<SYS>>\\n' + m[0].content + '\\n<</SYS>>\\n\\n' }}{% endif %}{{ bos_token + "
+      "'[INST] ' + content.strip() + ' [/INST]' }}{{ ' ' + content.strip() + ' ' + eos_token }}",
+      "Llama 2", "[INST] <<SYS>>\nS\n<</SYS>>\n\n Hi [/INST] Yo </s><s>[INST] Bye [/INST]");
+  add("Llama 3", "{{ '<|start_header_id|>' + m.role + '<|end_header_id|>\n\n' + m.content | trim + '<|eot_id|>' }}",
+      "Llama 3",
+      "<|start_header_id|>system<|end_header_id|>\n\nS<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|"
+      ">"
+      "<|start_header_id|>assistant<|end_header_id|>\n\nYo<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nBye"
+      "<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n");
+  add("Mistral, first version",
+      "{{ bos_token }}{{ '[INST] ' + message['content'] + ' [/INST]' }}{{ message['content'] + eos_token }}", "Mistral",
+      "[INST] S\n\n Hi  [/INST]Yo</s>[INST] Bye [/INST]");
+  add("Mistral, spaces before",
+      "{{ ' [INST] ' + system_message + ' [/INST]' }}{{ ' ' + message['content'] + eos_token }}", "Mistral",
+      " [INST] S\n\n Hi  [/INST] Yo</s> [INST] Bye [/INST]");
+  add("Mistral, third version",
+      "{{- \"[INST] \" + message[\"content\"] + \"[/INST]\" }}{{- \" \" + message[\"content\"] + eos_token }}",
+      "Mistral", "[INST] S\n\n Hi [/INST] Yo</s>[INST] Bye[/INST]");
+  add("Mistral, no spaces",
+      "{{- \"[INST]\" + message[\"content\"] + \"[/INST]\" }}{{- message[\"content\"] + eos_token }}", "Mistral",
+      "[INST]S\n\n Hi [/INST]Yo</s>[INST]Bye[/INST]");
+  add("Zephyr", "{{ '<|user|>\n' + m.content + eos_token }}{{ '<|system|>\n' }}{{ '<|assistant|>' }}", "Zephyr",
+      "<|system|>\nS</s>\n<|user|>\n Hi </s>\n<|assistant|>\nYo</s>\n<|user|>\nBye</s>\n<|assistant|>\n");
+  add("Zephyr with its own end", "{{ '<|user|>\n' + m.content + '<|endoftext|>' }}{{ '<|assistant|>' }}", "Zephyr",
+      "<|system|>\nS<|endoftext|>\n<|user|>\n Hi <|endoftext|>\n<|assistant|>\nYo<|endoftext|>\n<|user|>\nBye"
+      "<|endoftext|>\n<|assistant|>\n");
+}
+
+void TestChatTemplate::families() {
+  QFETCH(QString, text);
+  QFETCH(QString, family);
+  QFETCH(QString, prompt);
+  std::vector<std::string> notices;
+  const ChatTemplate chat = recogniseChatTemplate(text.toStdString(), {"<s>", "</s>"}, notices);
+  QVERIFY(notices.empty());
+  QCOMPARE(QString::fromStdString(std::string(chatFamilyName(chat.family))), family);
+  const std::vector<ChatMessage> talk{{"system", "S"}, {"user", " Hi "}, {"assistant", "Yo"}, {"user", "Bye"}};
+  QCOMPARE(QString::fromStdString(chat.render(talk)), prompt);
+}
+
+void TestChatTemplate::oneQuestion() {
+  const std::vector<ChatMessage> question{{"user", "Hi"}};
+  const auto prompt = [&](ChatFamily family) { return ChatTemplate{.family = family, .bos = "<s>"}.render(question); };
+  QCOMPARE(prompt(ChatFamily::kPlain), std::string("Hi"));
+  QCOMPARE(prompt(ChatFamily::kLlama2), std::string("[INST] Hi [/INST]"));
+  QCOMPARE(prompt(ChatFamily::kMistral), std::string("[INST] Hi [/INST]"));
+  QCOMPARE(prompt(ChatFamily::kLlama3), std::string("<|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|>"
+                                                    "<|start_header_id|>assistant<|end_header_id|>\n\n"));
+  QCOMPARE(prompt(ChatFamily::kZephyr), std::string("<|user|>\nHi</s>\n<|assistant|>\n"));
+}
+
 void TestChatTemplate::brokenNeverCrashes() {
   const std::string whole = kWithSystemEscaped;
   for (std::size_t size = 0; size <= whole.size(); ++size) {
     std::vector<std::string> notices;
-    const ChatTemplate chat = recogniseChatTemplate(whole.substr(0, size), notices);
+    const ChatTemplate chat = recogniseChatTemplate(whole.substr(0, size), {}, notices);
     QCOMPARE(notices.empty(), chat.family == ChatFamily::kChatMl);
   }
 }

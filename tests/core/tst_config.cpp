@@ -27,6 +27,11 @@ class TestConfig : public QObject {
  private slots:
   void refused_data();
   void refused();
+  void describedThoughRefused_data();
+  void describedThoughRefused();
+  void unknownInEveryWay();
+  void linearRopeScaling_data();
+  void linearRopeScaling();
   void noticed_data();
   void noticed();
   void headsOfTheirOwnSize();
@@ -51,14 +56,16 @@ void TestConfig::refused_data() {
   add("architecture \"gemma3\" is not supported", [](GgufPatch& p) { p.renamed("llama", "gemma3"); });
   add("key llama.rope.scaling.type: RoPE scaling \"yarn\" is not supported",
       [](GgufPatch& p) { p.withText("llama.rope.scaling.type", "yarn"); });
-  add("key llama.rope.scaling.factor: RoPE scaling is not supported",
-      [](GgufPatch& p) { p.withUint32("llama.rope.scaling.factor", 2); });
-  add("tensor rope_freqs.weight: RoPE scaling", [](GgufPatch& p) { p.renamed("zzz.weight", "rope_freqs.weight"); });
+  add("key llama.rope.scaling.factor: is 0; it must be above 0",
+      [](GgufPatch& p) { p.withUint32("llama.rope.scaling.factor", 0); });
+  add("tensor rope_freqs.weight: has the value 0; it must be above 0",
+      [](GgufPatch& p) { p.renamed("zzz.weight", "rope_freqs.weight"); });
   add("tensor blk.0.attn_q.bias: biases", [](GgufPatch& p) { p.renamed("zzz.weight", "blk.0.attn_q.bias"); });
   add("tensor blk.0.attn_q_norm.weight: biases and norms",
       [](GgufPatch& p) { p.renamed("zzz.weight", "blk.0.attn_q_norm.weight"); });
   add("mixtures of experts are not supported", [](GgufPatch& p) { p.withUint32("llama.expert_count", 8); });
-  add("tokenizer \"llama\" is not supported", [](GgufPatch& p) { p.renamed("gpt2", "llama"); });
+  add("tokenizer \"bert\" is not supported (gpt2 and llama are)", [](GgufPatch& p) { p.renamed("gpt2", "bert"); });
+  add("key tokenizer.ggml.scores: is missing", [](GgufPatch& p) { p.renamed("gpt2", "llama"); });
   add("key tokenizer.ggml.eot_token_id: token 280 is not one of the 280 tokens",
       [](GgufPatch& p) { p.withUint32("tokenizer.ggml.eot_token_id", 280); });
   add("key llama.attention.value_length: is 16 where keys have 8",
@@ -78,8 +85,60 @@ void TestConfig::refused() {
   QFETCH(Change, change);
   QFETCH(QString, message);
   const std::string path = patched("cases/a19_extra_tensor.gguf", change);
-  const QString error = QString::fromStdString(errorOf([&] { describeModel(path); }));
+  tests::HostBackend backend;
+  const QString error = QString::fromStdString(errorOf([&] { loadModel(path, backend, {}, {}); }));
   QVERIFY2(error.contains(message), qPrintable(error));
+}
+
+// What is sound but can't be run is described all the same, and says why.
+void TestConfig::describedThoughRefused_data() {
+  QTest::addColumn<Change>("change");
+  QTest::addColumn<QString>("message");
+  const auto add = [](const char* message, Change change) { QTest::newRow(message) << change << message; };
+  add("architecture \"gemma3\" is not supported (llama, qwen2, qwen3 are)",
+      [](GgufPatch& p) { p.renamed("llama", "gemma3"); });
+  add("RoPE scaling \"yarn\" is not supported", [](GgufPatch& p) { p.withText("llama.rope.scaling.type", "yarn"); });
+  add("mixtures of experts are not supported", [](GgufPatch& p) { p.withUint32("llama.expert_count", 8); });
+}
+
+void TestConfig::describedThoughRefused() {
+  QFETCH(Change, change);
+  QFETCH(QString, message);
+  const auto model = describeModel(patched("valid/valid_tiny.gguf", change));
+  QVERIFY2(QString::fromStdString(model->notices.at(0)).contains(message), model->notices[0].c_str());
+  QCOMPARE(model->config.vocab_size, 280);
+  QCOMPARE(model->weight_bytes, 49280);
+  QCOMPARE(model->tokenizer->numTokens(), 280);
+}
+
+void TestConfig::unknownInEveryWay() {
+  const auto model = describeModel(
+      patched("valid/valid_tiny.gguf", [](GgufPatch& p) { p.renamed("llama", "bert").renamed("gpt2", "wordpiece"); }));
+  QVERIFY(!model->tokenizer);
+  QCOMPARE(model->config.num_layers, 0);  // its keys are those of llama
+  QVERIFY(model->notices.back().find("tokenizer \"wordpiece\" is not supported") != std::string::npos);
+  QCOMPARE(kvBytesPerToken(model->config, "f16"), 0);
+}
+
+// The linear factor has an older name, and a type may turn it off. Frequencies fall by it.
+void TestConfig::linearRopeScaling_data() {
+  QTest::addColumn<Change>("change");
+  QTest::addColumn<double>("first_frequency");
+  const auto add = [](const char* name, double frequency, Change change) {
+    QTest::newRow(name) << change << frequency;
+  };
+  add("linear", 0.25,
+      [](GgufPatch& p) { p.withText("llama.rope.scaling.type", "linear").withUint32("llama.rope.scaling.factor", 4); });
+  add("no type", 0.5, [](GgufPatch& p) { p.withUint32("llama.rope.scaling.factor", 2); });
+  add("older name", 0.5, [](GgufPatch& p) { p.withUint32("llama.rope.scale_linear", 2); });
+  add("none", 1.0,
+      [](GgufPatch& p) { p.withText("llama.rope.scaling.type", "none").withUint32("llama.rope.scaling.factor", 2); });
+}
+
+void TestConfig::linearRopeScaling() {
+  QFETCH(Change, change);
+  QFETCH(double, first_frequency);
+  QCOMPARE(describeModel(patched("valid/valid_tiny.gguf", change))->inv_freq.at(0), first_frequency);
 }
 
 void TestConfig::noticed_data() {

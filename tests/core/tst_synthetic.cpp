@@ -39,6 +39,7 @@ class TestSynthetic : public QObject {
   void everyFormat();
   void matricesThatNeedAnotherFormat();
   void weightsAreSane();
+  void vectorsAreRandom();
   void sameEveryTime();
   void labelled();
   void unknownNamesAreRefused();
@@ -49,6 +50,8 @@ void TestSynthetic::trueShapes_data() {
   QTest::addColumn<qint64>("num_params");
   QTest::addColumn<qint64>("f16_kv_bytes");
   QTest::newRow("smollm2-135m") << qint64{134515008} << qint64{2 * 30 * 3 * 64 * 2};
+  QTest::newRow("qwen2.5-0.5b") << qint64{494032768} << qint64{2 * 24 * 2 * 64 * 2};
+  QTest::newRow("qwen3-0.6b") << qint64{596049920} << qint64{2 * 28 * 8 * 128 * 2};
   QTest::newRow("llama-3.2-1b") << qint64{1235814400} << qint64{2 * 16 * 8 * 64 * 2};
   QTest::newRow("llama-3.1-8b") << qint64{8030261248} << qint64{2 * 32 * 8 * 128 * 2};
 }
@@ -98,12 +101,30 @@ void TestSynthetic::weightsAreSane() {
   tests::HostBackend backend;
   const auto model = loadModel("synthetic:tiny", backend, {}, {});
   QVERIFY(model->output.data == model->token_embedding.data);
-  QVERIFY(std::ranges::all_of(std::span(model->output_norm, 64), [](float x) { return x == 1.0F; }));
   const std::vector<float> embedding = values(model->token_embedding);
   std::set<std::vector<float>> rows;
   for (auto row = embedding.begin(); row != embedding.end(); row += 64) rows.insert(std::vector(row, row + 64));
   QCOMPARE(rows.size(), 512U);
   QVERIFY(values(model->layers[0].attn_q) != values(model->layers[1].attn_q));
+}
+
+// Norms about 1 and biases about 0, each vector its own: one that is left out changes what the model says.
+void TestSynthetic::vectorsAreRandom() {
+  tests::HostBackend backend;
+  const auto qwen2 = loadModel("synthetic:tiny-qwen2", backend, {}, {});
+  const auto qwen3 = loadModel("synthetic:tiny-qwen3", backend, {}, {});
+  const auto check = [](const float* vector, const float* other, int size, float mean) {
+    const std::vector<float> values(vector, vector + size);
+    float sum = 0;
+    for (const float x : values) sum += x;
+    QVERIFY(std::abs(sum / static_cast<float>(size) - mean) < 0.15F);
+    QVERIFY(std::ranges::max(values) > mean + 0.2F && std::ranges::min(values) < mean - 0.2F);
+    QVERIFY(!std::ranges::equal(values, std::span(other, values.size())));
+  };
+  check(qwen2->output_norm, qwen2->layers[0].attn_norm, 64, 1);
+  check(qwen2->layers[0].attn_q_bias, qwen2->layers[1].attn_q_bias, 64, 0);
+  check(qwen2->layers[0].attn_k_bias, qwen2->layers[0].attn_v_bias, 32, 0);
+  check(qwen3->layers[0].attn_q_norm, qwen3->layers[0].attn_k_norm, 32, 1);
 }
 
 void TestSynthetic::sameEveryTime() {
@@ -121,9 +142,10 @@ void TestSynthetic::labelled() {
 }
 
 void TestSynthetic::unknownNamesAreRefused() {
-  QCOMPARE(errorOf([] { describeModel("synthetic:gpt-5"); }),
-           std::string("synthetic:gpt-5: there is no synthetic model of that name; there are tiny, smollm2-135m, "
-                       "llama-3.2-1b, llama-3.1-8b"));
+  QCOMPARE(
+      errorOf([] { describeModel("synthetic:gpt-5"); }),
+      std::string("synthetic:gpt-5: there is no synthetic model of that name; there are tiny, tiny-qwen2, tiny-qwen3, "
+                  "smollm2-135m, qwen2.5-0.5b, qwen3-0.6b, llama-3.2-1b, llama-3.1-8b"));
   QVERIFY(errorOf([] { describeModel("synthetic:tiny:q7"); }).find("there is no format of that name; there are f32") !=
           std::string::npos);
 }

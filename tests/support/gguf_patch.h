@@ -32,6 +32,7 @@ class GgufPatch {
   }
 
   GgufPatch& withUint32(std::string_view key, std::uint32_t value) { return with(key, number(4) + number(value)); }
+  GgufPatch& withFlag(std::string_view key, bool value) { return with(key, number(7) + (value ? '\1' : '\0')); }
   GgufPatch& withText(std::string_view key, std::string_view value) { return with(key, number(8) + text(value)); }
 
   void write(const std::string& path) {
