@@ -5,13 +5,13 @@
 #include "core/engine/engine.h"
 #include "core/engine/random.h"
 #include "core/error.h"
+#include "core/observe/drift.h"
 #include "core/observe/request_metrics.h"
 #include "core/observe/verdict.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 namespace inferoscope::cli {
@@ -20,8 +20,6 @@ namespace {
 using core::Phase;
 using Records = std::vector<std::shared_ptr<const core::StepRecord>>;
 
-constexpr double kMostDrift = 0.1;
-
 // What one repeat gave, and whether the machine held still meanwhile.
 struct Repeat {
   std::optional<core::Verdict> prefill;
@@ -29,28 +27,6 @@ struct Repeat {
   core::MachineLimits limits;
   bool steady = false;
 };
-
-bool agree(double a, double b) {
-  return std::abs(a - b) <= kMostDrift * std::max(a, b);
-}
-
-bool agree(const core::MachineLimits& a, const core::MachineLimits& b) {
-  return agree(a.read_bytes_per_s, b.read_bytes_per_s) && agree(a.fp32_flop_per_s, b.fp32_flop_per_s) &&
-         agree(a.int8_op_per_s, b.int8_op_per_s);
-}
-
-// Field by field, over at least one.
-core::MachineLimits medianOf(const std::vector<core::MachineLimits>& probes) {
-  core::MachineLimits median = probes.back();
-  for (double core::MachineLimits::*field :
-       {&core::MachineLimits::read_bytes_per_s, &core::MachineLimits::cache_read_bytes_per_s,
-        &core::MachineLimits::fp32_flop_per_s, &core::MachineLimits::int8_op_per_s}) {
-    std::vector<double> values;
-    for (const core::MachineLimits& probe : probes) values.push_back(probe.*field);
-    median.*field = *core::percentile(values, 50);
-  }
-  return median;
-}
 
 // Over those repeats that have the figure.
 template <class Figure>
@@ -140,7 +116,7 @@ BenchResult summarize(const BenchCase& wanted, std::vector<Repeat> repeats) {
       repeats, ofPhase(&Repeat::decode, [](const core::Verdict& verdict) { return verdict.bytesPerSecond() * 1e-9; }));
   std::vector<core::MachineLimits> limits;
   for (const Repeat& repeat : repeats) limits.push_back(repeat.limits);
-  result.read_gb_s = medianOf(limits).read_bytes_per_s * 1e-9;
+  result.read_gb_s = core::medianOf(limits).read_bytes_per_s * 1e-9;
   return result;
 }
 
@@ -160,7 +136,7 @@ core::MachineLimits Bench::probe(const std::stop_token& stop) {
 }
 
 core::MachineLimits Bench::ceilings() const {
-  return medianOf(m_probes);
+  return core::medianOf(m_probes);
 }
 
 BenchResult Bench::run(const BenchCase& wanted, const std::stop_token& stop) {
@@ -176,8 +152,8 @@ BenchResult Bench::run(const BenchCase& wanted, const std::stop_token& stop) {
         runBatch(engine, wanted, i, wanted.depth + wanted.prompt_tokens, wanted.new_tokens + 1, stop);
     const core::MachineLimits after = probe(stop);
     Repeat& repeat = repeats.emplace_back();
-    repeat.limits = medianOf({before, after});
-    repeat.steady = agree(before, after);
+    repeat.limits = core::medianOf(std::vector{before, after});
+    repeat.steady = core::heldStill(before, after);
     repeat.prefill = core::judge(records, Phase::kPrefill, repeat.limits);
     repeat.decode = core::judge(records, Phase::kDecode, repeat.limits);
     before = after;

@@ -14,6 +14,7 @@ void addTokenizeCommand(CLI::App& program);
 void addGenerateCommand(CLI::App& program, std::stop_token stop);
 void addLogitsCommand(CLI::App& program, std::stop_token stop);
 void addBenchCommand(CLI::App& program, std::stop_token stop);
+void addCompareCommand(CLI::App& program, std::stop_token stop);
 void addDevicesCommand(CLI::App& program, std::stop_token stop);
 
 }  // namespace inferoscope::cli

@@ -41,6 +41,7 @@ int run(int argc, char** argv) {
   inferoscope::cli::addGenerateCommand(program, signals.token());
   inferoscope::cli::addLogitsCommand(program, signals.token());
   inferoscope::cli::addBenchCommand(program, signals.token());
+  inferoscope::cli::addCompareCommand(program, signals.token());
   inferoscope::cli::addDevicesCommand(program, signals.token());
   try {
     program.parse(argc, argv);

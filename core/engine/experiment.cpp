@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace inferoscope::core {
@@ -70,18 +71,51 @@ Experiment::Experiment(Lane lane_a) {
   m_lanes.push_back(std::move(lane_a));
 }
 
-Lane& Experiment::lane(LaneId id) {
-  return m_lanes.at(static_cast<std::size_t>(id));
+void Experiment::setLaneB(std::optional<Lane> lane_b) {
+  m_lanes.erase(m_lanes.begin() + 1, m_lanes.end());
+  if (lane_b) m_lanes.push_back(std::move(*lane_b));
 }
 
 bool Experiment::hasLane(LaneId id) const {
   return static_cast<std::size_t>(id) < m_lanes.size();
 }
 
+Lane& Experiment::lane(LaneId id) {
+  return m_lanes.at(static_cast<std::size_t>(id));
+}
+
+const Lane& Experiment::lane(LaneId id) const {
+  return m_lanes.at(static_cast<std::size_t>(id));
+}
+
+void Experiment::start(const std::optional<Scenario>& scenario) {
+  std::int64_t latest = 0;
+  for (Lane& each : m_lanes) {
+    each.engine().reset();
+    latest = std::max(latest, each.engine().laneNow());
+  }
+  for (Lane& each : m_lanes) {
+    each.engine().jumpTo(latest);
+    each.setWorkload(scenario);
+  }
+}
+
 LaneId Experiment::next() const {
-  if (!hasLane(LaneId::kB)) return LaneId::kA;
-  const bool b_is_behind = m_lanes[1].engine().laneNow() < m_lanes[0].engine().laneNow();
-  return b_is_behind ? LaneId::kB : LaneId::kA;
+  if (!hasLane(LaneId::kB) || m_lanes[1].idle()) return LaneId::kA;
+  if (m_lanes[0].idle()) return LaneId::kB;
+  const std::int64_t a_ns = m_lanes[0].engine().laneNow();
+  const std::int64_t b_ns = m_lanes[1].engine().laneNow();
+  if (a_ns == b_ns) return m_first;
+  return b_ns < a_ns ? LaneId::kB : LaneId::kA;
+}
+
+bool Experiment::idle() const {
+  return std::ranges::all_of(m_lanes, &Lane::idle);
+}
+
+Experiment::Stepped Experiment::step(std::stop_token stop) {
+  const LaneId id = next();
+  return {id, lane(id).step(std::move(stop))};
 }
 
 }  // namespace inferoscope::core

@@ -48,18 +48,37 @@ class Lane {
   int m_refused_in_row = 0;
 };
 
-// Lane A, and lane B once two settings are compared: the lane whose clock is behind steps next.
+// Lane A, and lane B once two settings are compared. One thread steps them in turn, never at once, so that they don't
+// take bandwidth from each other and a drift of the machine meets both: the lane whose clock is behind steps next, and
+// the faster one is visibly ahead.
 class Experiment {
  public:
   explicit Experiment(Lane lane_a);
 
-  Lane& lane(LaneId id);
+  // None: A goes on alone. Each lane has a backend of its own, so that each keeps its threads.
+  void setLaneB(std::optional<Lane> lane_b);
   bool hasLane(LaneId id) const;
-  // Which lane steps next.
+  Lane& lane(LaneId id);
+  const Lane& lane(LaneId id) const;
+
+  // Starts both lanes anew with the same workload at the same time of their clocks. None: only what people submit.
+  void start(const std::optional<Scenario>& scenario);
+  // Who begins where the clocks are equal; repeats alternate it.
+  void setFirst(LaneId id) { m_first = id; }
+
+  // Which lane steps next: of those with something to do, the one whose clock is behind.
   LaneId next() const;
+  bool idle() const;  // all lanes are
+
+  struct Stepped {
+    LaneId lane{};
+    std::shared_ptr<const StepRecord> record;  // null: nothing to do now, or stopped
+  };
+  Stepped step(std::stop_token stop);
 
  private:
   std::vector<Lane> m_lanes;  // [1..2]
+  LaneId m_first = LaneId::kA;
 };
 
 }  // namespace inferoscope::core

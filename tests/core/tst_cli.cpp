@@ -74,7 +74,7 @@ class TestCli : public QObject {
   void helpAndVersion() {
     const Outcome help = run({"--help"});
     VERIFY_DONE(help);
-    for (const char* command : {"info", "tokenize", "generate", "logits", "bench", "devices"}) {
+    for (const char* command : {"info", "tokenize", "generate", "logits", "bench", "compare", "devices"}) {
       QVERIFY(help.out.contains(command));
       VERIFY_DONE(run({command, "--help"}));
     }
@@ -236,6 +236,43 @@ class TestCli : public QObject {
     QVERIFY(cpu["ceilings"].toObject()["read_gb_s"].toDouble() > 0);
   }
 
+  void compareTellsWhatASettingIsWorth() {
+    const QTemporaryDir folder;
+    QFile scenario(folder.filePath("s.json"));
+    QVERIFY(scenario.open(QIODevice::WriteOnly));
+    scenario.write(R"({"id": "s", "arrivals": {"concurrency": 3, "num_requests": 6}, "prompt_tokens": 20,
+                       "output_tokens": 8, "ignore_end_of_turn": true})");
+    scenario.close();
+    const QString file = folder.filePath("c.json");
+    const QStringList arguments = {"compare", scenario.fileName(), "--model", kTiny, "--a", "kv-layout=contiguous,threads=1",
+                                   "--b", "threads=1", "--repeats", "3", "--no-probe"};
+    const Outcome outcome = run(arguments + QStringList{"--out", file, "--json"});
+    VERIFY_DONE(outcome);
+    const QJsonObject json = outcome.json();
+    QCOMPARE(json["a"].toObject()["options"].toObject()["kv-layout"].toString(), QString("contiguous"));
+    QCOMPARE(json["b"].toObject()["options"].toObject()["kv-layout"].toString(), QString("paged"));
+    QCOMPARE(json["b"].toObject()["requests"].toInt(), 6);
+    QCOMPARE(json["kl_mean"].toDouble(-1), 0.0);
+    QCOMPARE(json["top1_agreement"].toDouble(), 1.0);
+    QVERIFY(json.contains("first_divergent_token") && json["first_divergent_token"].isNull());
+    int num_seen = 0;
+    for (const QJsonValue& value : json["differences"].toArray()) {
+      const QJsonObject row = value.toObject();
+      for (const char* field : {"metric", "a", "b", "ratio", "ci95", "verdict"}) QVERIFY2(row.contains(field), field);
+      if (row["metric"].toString() != "kv_waste") continue;
+      ++num_seen;
+      QVERIFY(row["verdict"].toString().startsWith("B has "));
+      QCOMPARE(row["ci95"].toArray().size(), 2);
+    }
+    QCOMPARE(num_seen, 1);
+
+    const Outcome opened = run({"compare", "--open", file, "--json"});
+    VERIFY_DONE(opened);
+    QCOMPARE(opened.json(), json);
+    VERIFY_DONE(run({"compare", "--open", file}));
+    VERIFY_DONE(run(arguments));
+  }
+
   // ---- What is refused
 
   void mistakesAreNamedInOneLine_data() {
@@ -276,6 +313,11 @@ class TestCli : public QObject {
     row("missing text file", {"tokenize", kTiny, "--file", "/no/such.txt"}, "/no/such.txt");
     row("batch", {"bench", kTiny, "--batch", "0"}, "--batch");
     row("bench beyond the context", {"bench", kTiny, "--prompt-tokens", "3000"}, "--prompt-tokens");
+    row("nothing to compare", {"compare"}, "SCENARIO");
+    row("unknown scenario", {"compare", "no-such"}, "no-such");
+    row("no knob", {"compare", "chat", "--model", kTiny, "--a", "speed=1"}, "--a: ");
+    row("knob without a value", {"compare", "chat", "--model", kTiny, "--b", "threads"}, "--b: ");
+    row("no comparison", {"compare", "--open", "/dev/null"}, "/dev/null");
     row("depth without pages", {"bench", kTiny, "--depth", "32", "--kv-layout", "contiguous"}, "--depth");
   }
   void mistakesAreNamedInOneLine() {

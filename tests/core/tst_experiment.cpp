@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/engine/experiment.h"
-#include "tests/support/engines.h"
+#include "tests/support/lanes.h"
 
 #include <QTest>
 
@@ -11,25 +11,6 @@ using namespace inferoscope::tests;
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
-
-// A lane whose clock moves 1 ms a reading.
-Lane makeLane(const EngineOptions& options = {}) {
-  const std::shared_ptr<Backend> backend = makeCpuBackend(1);
-  auto now = std::make_shared<std::int64_t>(0);
-  return {loadOn(*backend, "synthetic:tiny"), backend, options, [now] { return *now += 1'000'000; }};
-}
-
-Scenario scenario(ArrivalKind kind) {
-  Scenario made;
-  made.id = "test";
-  made.arrivals.kind = kind;
-  made.arrivals.concurrency = 3;
-  made.arrivals.num_requests = 12;
-  made.prompt_tokens = {.kind = LengthKind::kUniform, .min = 3, .max = 30};
-  made.output_tokens = {.kind = LengthKind::kUniform, .min = 1, .max = 8};
-  made.ignore_end_of_turn = true;
-  return made;
-}
 
 int numActive(const Lane& lane) {
   int count = 0;
@@ -44,7 +25,7 @@ class TestExperiment : public QObject {
 
  private slots:
   void aLaneWithoutAWorkloadServesPeople() {
-    Lane lane = makeLane();
+    Lane lane = clockedLane();
     QVERIFY(lane.idle() && !lane.step({}));
     lane.engine().submit(ask(someIds(4, 1), 2));
     QVERIFY(!lane.idle());
@@ -53,8 +34,8 @@ class TestExperiment : public QObject {
   }
 
   void aClosedLoopKeepsItsUsersBusyToTheEnd() {
-    Lane lane = makeLane();
-    lane.setWorkload(scenario(ArrivalKind::kClosedLoop));
+    Lane lane = clockedLane();
+    lane.setWorkload(twelveRequests(ArrivalKind::kClosedLoop));
     int most = 0;
     while (lane.step({})) most = std::max(most, numActive(lane));
     QCOMPARE(most, 3);
@@ -63,9 +44,9 @@ class TestExperiment : public QObject {
   }
 
   void idleTimeIsJumpedOver() {
-    Scenario slow = scenario(ArrivalKind::kConstant);
+    Scenario slow = twelveRequests(ArrivalKind::kConstant);
     slow.arrivals.requests_per_s = 0.1;
-    Lane lane = makeLane();
+    Lane lane = clockedLane();
     lane.setWorkload(slow);
     while (lane.step({})) {
     }
@@ -79,16 +60,16 @@ class TestExperiment : public QObject {
 
   // A workload set late starts then, and not with all that would have come before.
   void aWorkloadStartsWhenItIsSet() {
-    Lane lane = makeLane();
+    Lane lane = clockedLane();
     lane.engine().jumpTo(500 * kSecond);
-    lane.setWorkload(scenario(ArrivalKind::kPoisson));
+    lane.setWorkload(twelveRequests(ArrivalKind::kPoisson));
     QVERIFY(lane.step({}));
     QCOMPARE(numActive(lane), 1);
   }
 
   void whoeverIsCancelledAsksAgain() {
-    Lane lane = makeLane();
-    lane.setWorkload(scenario(ArrivalKind::kClosedLoop));
+    Lane lane = clockedLane();
+    lane.setWorkload(twelveRequests(ArrivalKind::kClosedLoop));
     lane.step({});
     QCOMPARE(numActive(lane), 3);
     lane.engine().cancelAll();
@@ -101,9 +82,9 @@ class TestExperiment : public QObject {
   }
 
   void whatNeverFitsIsReportedAndTheRestIsServed() {
-    Scenario mixed = scenario(ArrivalKind::kClosedLoop);
+    Scenario mixed = twelveRequests(ArrivalKind::kClosedLoop);
     mixed.prompt_tokens = {.kind = LengthKind::kUniform, .min = 1, .max = 4000};  // the context is 2,048
-    Lane lane = makeLane();
+    Lane lane = clockedLane();
     lane.setWorkload(mixed);
     while (lane.step({})) {
     }
@@ -121,10 +102,10 @@ class TestExperiment : public QObject {
   }
   void aWorkloadThatNeverFitsEnds() {
     QFETCH(int, kind);
-    Scenario huge = scenario(ArrivalKind(kind));
+    Scenario huge = twelveRequests(ArrivalKind(kind));
     huge.arrivals.num_requests = 0;
     huge.prompt_tokens = {.kind = LengthKind::kFixed, .mean = 3000};
-    Lane lane = makeLane();
+    Lane lane = clockedLane();
     lane.setWorkload(huge);
     QVERIFY(!lane.step({}));
     QVERIFY(lane.idle() && lane.workload() == nullptr);
@@ -134,8 +115,8 @@ class TestExperiment : public QObject {
   void theSameSeedGivesTheSameRun() {
     std::vector<std::vector<TokenId>> runs;
     for (int i = 0; i < 2; ++i) {
-      Lane lane = makeLane();
-      Scenario sampled = scenario(ArrivalKind::kGamma);
+      Lane lane = clockedLane();
+      Scenario sampled = twelveRequests(ArrivalKind::kGamma);
       sampled.sampling.temperature = 1.0F;
       lane.setWorkload(sampled);
       std::vector<TokenId>& tokens = runs.emplace_back();
@@ -148,11 +129,57 @@ class TestExperiment : public QObject {
   }
 
   void theLaneAtWorkIsA() {
-    Experiment experiment(makeLane());
+    Experiment experiment(clockedLane());
     QVERIFY(experiment.hasLane(LaneId::kA) && !experiment.hasLane(LaneId::kB));
     QVERIFY(experiment.next() == LaneId::kA);
     experiment.lane(LaneId::kA).engine().submit(ask({1}, 1));
     QVERIFY(experiment.lane(LaneId::kA).step({}));
+  }
+
+  // 3 ms of A to 1 ms of B: the lane behind steps next, and both end with the same answers.
+  void theLaneBehindStepsNext() {
+    Experiment experiment(clockedLane(with({{"max-sequences", "1"}})));
+    experiment.setLaneB(clockedLane());
+    experiment.start(twelveRequests());
+    Engine& a = experiment.lane(LaneId::kA).engine();
+    Engine& b = experiment.lane(LaneId::kB).engine();
+    int num_turns = 0;
+    for (LaneId last = LaneId::kA; !experiment.idle(); ++num_turns) {
+      const bool both = !experiment.lane(LaneId::kA).idle() && !experiment.lane(LaneId::kB).idle();
+      const bool b_is_behind = b.laneNow() < a.laneNow();
+      const Experiment::Stepped stepped = experiment.step({});
+      if (both && a.laneNow() != b.laneNow() && b_is_behind) QVERIFY(stepped.lane == LaneId::kB || last == LaneId::kA);
+      last = stepped.lane;
+      QVERIFY(stepped.record);
+    }
+    QVERIFY(num_turns > 24);
+    QCOMPARE(a.snapshot().totals.num_finished, std::int64_t(12));
+    QCOMPARE(b.snapshot().totals.num_finished, std::int64_t(12));
+    QVERIFY(b.laneNow() < a.laneNow());
+  }
+
+  void bothLanesStartTogether() {
+    Experiment experiment(clockedLane());
+    experiment.lane(LaneId::kA).engine().jumpTo(70 * kSecond);
+    experiment.setLaneB(clockedLane());
+    experiment.start(twelveRequests());
+    QCOMPARE(experiment.lane(LaneId::kB).engine().laneNow(), 70 * kSecond);
+    QVERIFY(experiment.next() == LaneId::kA);
+    experiment.setFirst(LaneId::kB);
+    QVERIFY(experiment.step({}).lane == LaneId::kB);
+    QVERIFY(experiment.step({}).lane == LaneId::kA);
+    experiment.setLaneB(std::nullopt);
+    QVERIFY(!experiment.hasLane(LaneId::kB) && experiment.next() == LaneId::kA);
+  }
+
+  // A lane that has done all its work does not hold up the other.
+  void anIdleLaneIsPassedOver() {
+    Experiment experiment(clockedLane());
+    experiment.setLaneB(clockedLane());
+    experiment.lane(LaneId::kB).engine().jumpTo(kSecond);
+    experiment.lane(LaneId::kB).engine().submit(ask({1, 2}, 3));
+    while (!experiment.idle()) QVERIFY(experiment.step({}).lane == LaneId::kB);
+    QCOMPARE(experiment.lane(LaneId::kB).engine().snapshot().totals.num_output_tokens, std::int64_t(3));
   }
 };
 

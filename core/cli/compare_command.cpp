@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/cli/arguments.h"
+#include "core/cli/ceilings.h"
+#include "core/cli/commands.h"
+#include "core/cli/output.h"
+#include "core/engine/compare.h"
+#include "core/engine/knobs.h"
+#include "core/engine/scenario_run.h"
+#include "core/error.h"
+#include "core/model/model_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace inferoscope::cli {
+namespace {
+
+constexpr const char* kDefaultModel = "default";
+
+struct Options {
+  std::string scenario;
+  std::string open;
+  std::string model;
+  std::string a;
+  std::string b;
+  std::vector<std::string> outputs;
+  core::CompareSetup setup;
+  int num_requests = 16;
+  bool no_probe = false;
+  core::EngineOptions engine;
+  bool json = false;
+};
+
+// "block-size=8,kv-layout=paged" on top of `options`. Throws Error that names the flag.
+core::EngineOptions withKnobs(core::EngineOptions options, std::string_view flag, const std::string& text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string item = text.substr(at, end - at);
+    const std::size_t equals = item.find('=');
+    const std::string wrong = equals == std::string::npos
+                                  ? fmt::format("\"{}\" is not KNOB=VALUE", item)
+                                  : core::setKnob(options, item.substr(0, equals), item.substr(equals + 1));
+    if (!wrong.empty()) throw core::Error(fmt::format("{}: {}", flag, wrong));
+    at = end + 1;
+  }
+  return options;
+}
+
+std::string orDash(const std::optional<double>& value) {
+  return value ? fmt::format("{:.4g}", *value) : "-";
+}
+
+std::string rowText(const core::Difference& difference) {
+  const std::string interval =
+      difference.ci95 ? fmt::format("{:.3g}..{:.3g}", difference.ci95->low, difference.ci95->high) : "-";
+  return fmt::format("{:<30} {:<7} {:>10} {:>10} {:>8} {:>15} {:>4}  {}\n", difference.label, difference.unit,
+                     orDash(difference.a), orDash(difference.b), orDash(difference.ratio), interval,
+                     difference.num_pairs, difference.verdict);
+}
+
+std::string qualityText(const core::Quality& quality) {
+  std::string text = fmt::format("answers: {} of {} equal", quality.num_equal_answers, quality.num_answers);
+  if (quality.first_divergent_token) text += fmt::format(", first other token at {}", *quality.first_divergent_token);
+  if (quality.kl_mean) {
+    text += fmt::format("\nlogits of {} contexts: KL mean {:.4g}, p99 {:.4g} nats; same likeliest token {:.2f}%",
+                        quality.num_rows, *quality.kl_mean, quality.kl_p99.value_or(0),
+                        100 * quality.top1_agreement.value_or(0));
+  }
+  return text + "\n";
+}
+
+std::string repeatsText(const core::Comparison& comparison) {
+  if (comparison.unsteady) {
+    return fmt::format("unsteady: the probes around all {} repeats differ by over 10%\n", comparison.num_dropped);
+  }
+  return fmt::format("{} repeats, {} dropped since the machine drifted\n", comparison.num_repeats,
+                     comparison.num_dropped);
+}
+
+std::string comparisonText(const core::Comparison& comparison) {
+  std::string text = fmt::format("{}, {}: A against B: {}\n", comparison.title, comparison.model,
+                                 core::whatDiffers(comparison.a.run.options, comparison.b.run.options));
+  for (const std::string& notice : comparison.notices) text += fmt::format("note: {}\n", notice);
+  text +=
+      fmt::format("\n{:<30} {:<7} {:>10} {:>10} {:>8} {:>15} {:>4}\n", "", "", "A", "B", "B / A", "95% interval", "n");
+  for (const core::Difference& difference : comparison.differences) text += rowText(difference);
+  text += "\n" + qualityText(comparison.quality) + repeatsText(comparison);
+  if (comparison.limits.measured()) text += fmt::format("ceilings, {}\n", ceilingsText(comparison.limits));
+  return text;
+}
+
+core::Comparison measure(Options& options, const std::stop_token& stop) {
+  core::CompareSetup& setup = options.setup;
+  setup.scenario = core::withEnd(core::findScenario(options.scenario), options.num_requests);
+  setup.probe = !options.no_probe;
+  const core::EngineOptions common = core::optionsOf(setup.scenario, options.engine);
+  core::LaneSource a{.model = {}, .backend = {}, .options = withKnobs(common, "--a", options.a)};
+  core::LaneSource b{.model = {}, .backend = {}, .options = withKnobs(common, "--b", options.b)};
+
+  std::string source = options.model.empty() ? setup.scenario.model : options.model;
+  if (source.empty()) source = kDefaultModel;
+  a.backend = core::makeCpuBackend(a.options.threads);
+  b.backend = core::makeCpuBackend(b.options.threads);
+  a.model = b.model = core::loadModel(source, *a.backend, {}, stop);
+  const auto show = [&](std::string_view what, double) {
+    if (!options.json) print(fmt::format("[{}]\n", what));
+  };
+  return core::compare(a, b, setup, show, stop);
+}
+
+void run(Options options, const std::stop_token& stop) {
+  if (options.scenario.empty() == options.open.empty()) {
+    throw core::Error("compare: name a SCENARIO to run, or --open FILE");
+  }
+  const core::Comparison comparison =
+      options.open.empty() ? measure(options, stop) : core::openComparison(options.open);
+  for (const std::string& file : options.outputs) core::saveComparison(comparison, file);
+  if (options.json) {
+    printJson(core::comparisonJson(comparison));
+  } else {
+    print(comparisonText(comparison));
+  }
+}
+
+}  // namespace
+
+void addCompareCommand(CLI::App& program, std::stop_token stop) {
+  auto options = std::make_shared<Options>();
+  CLI::App& command = *program.add_subcommand("compare", "Two settings on the same work: what the difference is worth");
+  command.add_option("SCENARIO", options->scenario, "A file, or the id of one that comes with the program");
+  command.add_option("--open", options->open, "Show a comparison that --out wrote, without the model");
+  command.add_option("--a", options->a, "Knobs of lane A on top of the scenario's: block-size=8,kv-layout=paged");
+  command.add_option("--b", options->b, "Knobs of lane B");
+  command.add_option("--model", options->model, "A GGUF file, \"default\", or \"synthetic:NAME[:FORMAT]\"");
+  core::CompareSetup& setup = options->setup;
+  addCount(command, "--repeats", setup.repeats, 1, "Measured runs of both lanes; one more warms up and is dropped");
+  addCount(command, "--requests", options->num_requests, 1, "Requests of a scenario without end");
+  addCount(command, "--quality-tokens", setup.quality_tokens, 0, "Tokens whose logits are compared; 0: none");
+  command.add_flag("--no-probe", options->no_probe, "Don't probe the machine around every repeat");
+  command.add_option("--out", options->outputs, "Write it to FILE.json, FILE.csv or FILE.html; may be given again")
+      ->allow_extra_args(false);
+  addKnobs(command, options->engine);
+  addJson(command, options->json);
+  command.callback([options, stop = std::move(stop)] { run(*options, stop); });
+}
+
+}  // namespace inferoscope::cli

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/observe/compared_metrics.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+namespace inferoscope::core {
+namespace {
+
+using kernels::OpCost;
+using Value = std::optional<double>;
+
+std::vector<ComparedMetric> makeTable() {
+  using enum MetricKind;
+  using Run = const RunSummary&;
+  return {
+      {"output_tok_s", "Output", "tok/s", kRate, [](Run run) { return run.outputTokensPerSecond(); }},
+      {"total_tok_s", "Prompt and output", "tok/s", kRate, [](Run run) { return run.totalTokensPerSecond(); }},
+      {"goodput", "Requests that kept the goal", "per s", kRate, [](Run run) { return run.goodput(); }},
+      {"ttft_ms_p50", "TTFT, median", "ms", kTime, [](Run run) { return run.ttft_ms.p50; }},
+      {"ttft_ms_p99", "TTFT, 99th percentile", "ms", kTime, [](Run run) { return run.ttft_ms.p99; }},
+      {"tpot_ms_p50", "TPOT, median", "ms", kTime, [](Run run) { return run.tpot_ms.p50; }},
+      {"itl_ms_p50", "ITL, median", "ms", kTime, [](Run run) { return run.itl_ms.p50; }},
+      {"itl_ms_p99", "ITL, 99th percentile", "ms", kTime, [](Run run) { return run.itl_ms.p99; }},
+      {"bytes_per_token", "Bytes moved per output token", "bytes", kAmount,
+       [](Run run) -> Value {
+         if (run.num_output_tokens == 0) return std::nullopt;
+         return static_cast<double>(run.cost.bytes()) / static_cast<double>(run.num_output_tokens);
+       }},
+      {"weight_bytes_per_token", "of these, weights", "bytes", kAmount,
+       [](Run run) { return run.bytesPerToken(&OpCost::weights); }},
+      {"kv_bytes_per_token", "of these, keys and values", "bytes", kAmount,
+       [](Run run) -> Value {
+         const Value read = run.bytesPerToken(&OpCost::kv_read);
+         return read ? Value(*read + *run.bytesPerToken(&OpCost::kv_write)) : std::nullopt;
+       }},
+      {"kv_waste", "KV slots held and not written", "share", kAmount, [](Run run) { return Value(run.kv.waste()); }},
+      {"max_concurrent", "Most sequences at once", "", kAmount, [](Run run) { return Value(run.max_concurrent); }},
+      {"mean_concurrent", "Sequences at once, mean", "", kAmount, [](Run run) { return Value(run.mean_concurrent); }},
+      {"preemptions", "Preemptions", "", kAmount, [](Run run) { return Value(double(run.num_preemptions)); }},
+      {"prefill_tokens", "Prompt tokens computed", "", kAmount,
+       [](Run run) { return Value(double(run.num_prefill_tokens)); }},
+      {"prefix_hit_rate", "Found in the prefix cache", "share", kAmount, [](Run run) { return run.prefix_hit_rate; }},
+      {"peak_scratch_bytes", "Most scratch memory of an op", "bytes", kAmount,
+       [](Run run) { return Value(double(run.peak_scratch_bytes)); }},
+  };
+}
+
+std::string words(MetricKind kind, double ratio) {
+  const double times = ratio > 1 ? ratio : 1 / ratio;
+  const bool up = ratio > 1;
+  if (kind == MetricKind::kAmount) return fmt::format("B has {:.3g}x {}", times, up ? "more" : "less");
+  const bool faster = up == (kind == MetricKind::kRate);
+  return fmt::format("B is {:.3g}x {}", times, faster ? "faster" : "slower");
+}
+
+std::optional<double> median(std::span<const Pair> pairs, double Pair::*side) {
+  std::vector<double> values;
+  for (const Pair& pair : pairs) values.push_back(pair.*side);
+  return percentile(values, 50);
+}
+
+}  // namespace
+
+std::span<const ComparedMetric> comparedMetrics() {
+  static const std::vector<ComparedMetric> kTable = makeTable();
+  return kTable;
+}
+
+std::string verdictWords(MetricKind kind, std::optional<double> a, std::optional<double> b,
+                         const std::optional<RatioEstimate>& estimate) {
+  if (!a || !b) return "not measured";
+  if (!estimate) {
+    if (*a == *b) return "no clear difference";
+    return *a > *b ? "only A has any" : "only B has any";
+  }
+  const Direction direction = directionOf(*estimate);
+  if (direction == Direction::kUp || direction == Direction::kDown) return words(kind, estimate->ratio);
+  return "no clear difference";
+}
+
+Difference differenceOf(const ComparedMetric& metric, std::span<const Pair> pairs, std::uint64_t seed) {
+  Difference difference;
+  difference.metric = metric.id;
+  difference.label = metric.label;
+  difference.unit = metric.unit;
+  difference.a = median(pairs, &Pair::a);
+  difference.b = median(pairs, &Pair::b);
+  difference.num_pairs = static_cast<int>(pairs.size());
+  const std::optional<RatioEstimate> estimate = bootstrapRatio(pairs, seed);
+  if (estimate) {
+    difference.ratio = estimate->ratio;
+    difference.ci95 = estimate->ci95;
+    difference.num_pairs = estimate->num_pairs;
+  }
+  difference.verdict = verdictWords(metric.kind, difference.a, difference.b, estimate);
+  return difference;
+}
+
+}  // namespace inferoscope::core
