@@ -244,8 +244,9 @@ class TestCli : public QObject {
                        "output_tokens": 8, "ignore_end_of_turn": true})");
     scenario.close();
     const QString file = folder.filePath("c.json");
-    const QStringList arguments = {"compare", scenario.fileName(), "--model", kTiny, "--a", "kv-layout=contiguous,threads=1",
-                                   "--b", "threads=1", "--repeats", "3", "--no-probe"};
+    const QStringList arguments = {
+        "compare", scenario.fileName(), "--model",   kTiny, "--a",       "kv-layout=contiguous,threads=1",
+        "--b",     "threads=1",         "--repeats", "3",   "--no-probe"};
     const Outcome outcome = run(arguments + QStringList{"--out", file, "--json"});
     VERIFY_DONE(outcome);
     const QJsonObject json = outcome.json();
