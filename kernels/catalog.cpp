@@ -49,8 +49,8 @@ std::span<const Kernel<KvAppendArgs>> kernelsFor(Device device) {
 
 template <>
 std::span<const Kernel<AttentionArgs>> kernelsFor(Device device) {
-  static const std::array kCpu = {cpu::attentionFlash(), cpu::attentionFlashScalar(), cpu::attentionNaive(),
-                                  cpu::attentionNaiveScalar()};
+  static const std::array kCpu = {cpu::attentionFlashAvx512(), cpu::attentionFlash(), cpu::attentionFlashScalar(),
+                                  cpu::attentionNaiveAvx512(), cpu::attentionNaive(), cpu::attentionNaiveScalar()};
   return rowsOf(device, kCpu);
 }
 

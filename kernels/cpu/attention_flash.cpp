@@ -58,7 +58,9 @@ struct Arrays {
     const std::int64_t decode_rows = partRowsBefore(args, args.kv.num_seqs);
     queries = scratch.take<float>(rows * dim);
     keys = scratch.take<float>(std::int64_t{num_threads} * kTileTokens * dim);
+    arranged = scratch.take<float>(std::int64_t{num_threads} * kTileTokens * dim);
     values = scratch.take<float>(std::int64_t{num_threads} * kTileTokens * dim);
+    scores = scratch.take<float>(rows * kTileTokens);
     part = {scratch.take<float>(rows * dim), scratch.take<OnlineSoftmax>(rows)};
     total = {scratch.take<float>(rows * dim), scratch.take<OnlineSoftmax>(rows)};
     decode_parts = {scratch.take<float>(decode_rows * dim), scratch.take<OnlineSoftmax>(decode_rows)};
@@ -67,7 +69,9 @@ struct Arrays {
   Scratch scratch;
   float* queries;     // [num_threads, rowsPerTile, paddedHeadDim]
   float* keys;        // [num_threads, kTileTokens, paddedHeadDim]
+  float* arranged;    // [num_threads, kTileTokens, paddedHeadDim]: the keys as the arithmetic wants them
   float* values;      // [num_threads, kTileTokens, paddedHeadDim]
+  float* scores;      // [num_threads, rowsPerTile, kTileTokens]
   Sums part;          // [num_threads, rowsPerTile]: of the present split
   Sums total;         // [num_threads, rowsPerTile]: of all splits so far
   Sums decode_parts;  // for each decoding sequence [num_kv_heads, num_splits, group]
@@ -141,32 +145,46 @@ struct Run {
 
   // What the tile's queries, loaded before, make of one split.
   void attendSplit(const QueryTile& tile, int split, int thread, const Sums& sums) const {
-    float* keys = arrays.keys + std::int64_t{thread} * kTileTokens * dim;
-    float* values = arrays.values + std::int64_t{thread} * kTileTokens * dim;
+    const std::int64_t tile_elems = std::int64_t{thread} * kTileTokens * dim;
+    float* keys = arrays.keys + tile_elems;
+    float* arranged = arrays.arranged + tile_elems;
+    float* values = arrays.values + tile_elems;
+    float* scores = arrays.scores + std::int64_t{thread} * rowsPerTile(args) * kTileTokens;
     const int end = std::min((split + 1) * kSplitTokens, tile.mostVisible());
     clear(sums, tile.numRows());
     for (int begin = split * kSplitTokens; begin < end; begin += kTileTokens) {
       const int num_tokens = std::min(kTileTokens, end - begin);
       loadTokens(args.kv, args.kv.keys, decode, tile.seq, tile.kv_head, begin, num_tokens, keys);
       loadTokens(args.kv, args.kv.values, decode, tile.seq, tile.kv_head, begin, num_tokens, values);
+      // The next tile comes in while this one is computed, a part at a time: a core has few lines on their way at once.
+      const auto prefetch = [&](const std::byte* cache, int half) {
+        constexpr int kHalf = kTileTokens / 2;
+        prefetchTokens(args.kv, cache, tile.seq, tile.kv_head, begin + kTileTokens + half * kHalf, kHalf);
+      };
+      prefetch(args.kv.keys, 0);
+      math.arrange(keys, dim, arranged);
+      prefetch(args.kv.keys, 1);
+      math.scores(queriesOf(thread), tile.numRows(), arranged, dim, scores);
+      prefetch(args.kv.values, 0);
       for (int row = 0; row < tile.numRows(); ++row) {
-        const int num_visible = std::min(tile.numVisible(row) - begin, num_tokens);
-        if (num_visible > 0)
-          pushTile(queriesOf(thread) + std::int64_t{row} * dim, keys, values, num_visible, sums.at(row, dim));
+        weigh(scores + row * kTileTokens, tile.numVisible(row) - begin, sums.at(row, dim));
       }
+      prefetch(args.kv.values, 1);
+      math.accumulate(scores, tile.numRows(), values, num_tokens, dim, sums.o);
     }
   }
 
-  void pushTile(const float* query, const float* keys, const float* values, int num_visible, const Sums& sum) const {
-    alignas(64) float scores[kTileTokens];
-    math.dots(query, keys, dim, scores);
-    std::fill(scores + num_visible, scores + kTileTokens, -INFINITY);
+  // Turns a row's scores into the weights of its values; what it summed so far is made to fit.
+  void weigh(float* scores, int num_visible, const Sums& sum) const {
+    if (num_visible < kTileTokens) std::fill(scores + std::max(num_visible, 0), scores + kTileTokens, -INFINITY);
     const float largest = math.largest(scores, kTileTokens);
-    if (largest == -INFINITY) return;
+    if (largest == -INFINITY) {
+      std::fill(scores, scores + kTileTokens, 0.0F);
+      return;
+    }
     const float factor = sum.state->raise(largest);
     if (factor != 1.0F) math.scale(sum.o, dim, factor);
     sum.state->d += math.expSum(scores, kTileTokens, sum.state->m);
-    math.accumulate(scores, values, num_visible, dim, sum.o);
   }
 
   void clear(const Sums& sums, int num_rows) const {
@@ -197,6 +215,10 @@ struct Run {
   const Arrays arrays;
 };
 
+void runAvx512(const AttentionArgs& args, const Exec& exec) {
+  Run(args, exec, avx512AttentionMath()).run();
+}
+
 void runAvx2(const AttentionArgs& args, const Exec& exec) {
   Run(args, exec, avx2AttentionMath()).run();
 }
@@ -207,9 +229,20 @@ void runScalar(const AttentionArgs& args, const Exec& exec) {
 
 }  // namespace
 
+Kernel<AttentionArgs> attentionFlashAvx512() {
+  return {"attention.flash_avx512",
+          "flash",
+          "Flash attention, AVX-512",
+          Device::kCpu,
+          attentionSupportsAvx512,
+          attentionCost,
+          scratchBytes,
+          runAvx512};
+}
+
 Kernel<AttentionArgs> attentionFlash() {
-  return {"attention.flash",     "flash",       "Flash attention", Device::kCpu,
-          attentionSupportsAvx2, attentionCost, scratchBytes,      runAvx2};
+  return {"attention.flash", "flash", "Flash attention, AVX2", Device::kCpu, attentionSupportsAvx2, attentionCost,
+          scratchBytes,      runAvx2};
 }
 
 Kernel<AttentionArgs> attentionFlashScalar() {

@@ -11,11 +11,17 @@ AttentionMath::Decode decoder(FormatId format) {
   return formatOf(format).decode;
 }
 
-void dots(const float* q, const float* keys, int dim, float* scores) {
-  for (int i = 0; i < kTileTokens; ++i) {
-    float sum = 0.0F;
-    for (int d = 0; d < dim; ++d) sum += q[d] * keys[i * dim + d];
-    scores[i] = sum;
+void arrange(const float* keys, int dim, float* arranged) {
+  std::copy_n(keys, kTileTokens * dim, arranged);
+}
+
+void scores(const float* queries, int num_rows, const float* keys, int dim, float* scores) {
+  for (int row = 0; row < num_rows; ++row) {
+    for (int i = 0; i < kTileTokens; ++i) {
+      float sum = 0.0F;
+      for (int d = 0; d < dim; ++d) sum += queries[row * dim + d] * keys[i * dim + d];
+      scores[row * kTileTokens + i] = sum;
+    }
   }
 }
 
@@ -36,16 +42,18 @@ void scale(float* values, int num_values, float factor) {
   for (int i = 0; i < num_values; ++i) values[i] *= factor;
 }
 
-void accumulate(const float* weights, const float* values, int num_tokens, int dim, float* out) {
-  for (int i = 0; i < num_tokens; ++i) {
-    for (int d = 0; d < dim; ++d) out[d] += weights[i] * values[i * dim + d];
+void accumulate(const float* weights, int num_rows, const float* values, int num_tokens, int dim, float* out) {
+  for (int row = 0; row < num_rows; ++row, weights += kTileTokens, out += dim) {
+    for (int i = 0; i < num_tokens; ++i) {
+      for (int d = 0; d < dim; ++d) out[d] += weights[i] * values[i * dim + d];
+    }
   }
 }
 
 }  // namespace
 
 const AttentionMath& scalarAttentionMath() {
-  static constexpr AttentionMath kMath = {decoder, dots, largest, expSum, scale, accumulate};
+  static constexpr AttentionMath kMath = {decoder, arrange, scores, largest, expSum, scale, accumulate};
   return kMath;
 }
 

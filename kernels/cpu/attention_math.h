@@ -12,24 +12,28 @@ namespace inferoscope::kernels::cpu {
 // a query's sums are made in one order.
 inline constexpr int kTileTokens = 32;
 
-// The arithmetic under both attention kernels, once in plain C++ and once in AVX2. `dim` and `num_scores` are multiples
-// of 8; vectors are padded with zeros.
+// The arithmetic under both attention kernels, in plain C++, AVX2 and AVX-512. `dim` and `num_scores` are multiples of
+// 16; vectors are padded with zeros. What becomes of a row does not depend on the rows beside it.
 struct AttentionMath {
   using Decode = void (*)(const std::byte* blocks, float* values, std::int64_t num_elems);
 
   Decode (*decoder)(FormatId format);
-  // scores[i] = q * keys[i]
-  void (*dots)(const float* q, const float* keys, int dim, float* scores);  // keys [kTileTokens, dim]
+  // Lays keys out the way that `scores` reads them.
+  void (*arrange)(const float* keys, int dim, float* arranged);  // both kTileTokens * dim
+  // scores[row][i] = queries[row] * keys[i]
+  void (*scores)(const float* queries, int num_rows, const float* arranged, int dim,
+                 float* scores);  // queries [num_rows, dim], scores [num_rows, kTileTokens]
   float (*largest)(const float* scores, int num_scores);
   // scores[i] = exp(scores[i] - m), for -inf: 0; returns their sum.
   float (*expSum)(float* scores, int num_scores, float m);
   void (*scale)(float* values, int num_values, float factor);
-  // out += sum of weights[i] * values[i]
-  void (*accumulate)(const float* weights, const float* values, int num_tokens, int dim,
-                     float* out);  // values [num_tokens, dim]
+  // out[row] += sum of weights[row][i] * values[i]
+  void (*accumulate)(const float* weights, int num_rows, const float* values, int num_tokens, int dim,
+                     float* out);  // weights [num_rows, kTileTokens], values [num_tokens, dim], out [num_rows, dim]
 };
 
 const AttentionMath& scalarAttentionMath();
 const AttentionMath& avx2AttentionMath();
+const AttentionMath& avx512AttentionMath();
 
 }  // namespace inferoscope::kernels::cpu

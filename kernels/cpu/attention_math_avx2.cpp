@@ -56,7 +56,11 @@ INFEROSCOPE_SIMD __m256 sumsOf(const __m256 (&v)[8]) {
   return _mm256_add_ps(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31));
 }
 
-void dots(const float* q, const float* keys, int dim, float* scores) {
+void arrange(const float* keys, int dim, float* arranged) {
+  for (int i = 0; i < kTileTokens * dim; i += 8) _mm256_storeu_ps(arranged + i, _mm256_loadu_ps(keys + i));
+}
+
+INFEROSCOPE_SIMD void dots(const float* q, const float* keys, int dim, float* scores) {
   for (int i = 0; i < kTileTokens; i += 8) {
     const float* rows = keys + std::int64_t{i} * dim;
     __m256 sums[8];
@@ -68,6 +72,12 @@ void dots(const float* q, const float* keys, int dim, float* scores) {
       }
     }
     _mm256_storeu_ps(scores + i, sumsOf(sums));
+  }
+}
+
+void scores(const float* queries, int num_rows, const float* keys, int dim, float* scores) {
+  for (int row = 0; row < num_rows; ++row) {
+    dots(queries + std::int64_t{row} * dim, keys, dim, scores + row * kTileTokens);
   }
 }
 
@@ -113,16 +123,18 @@ INFEROSCOPE_SIMD void accumulateVectors(const float* weights, const float* value
   for (int v = 0; v < kVectors; ++v) _mm256_storeu_ps(out + v * 8, sums[v]);
 }
 
-void accumulate(const float* weights, const float* values, int num_tokens, int dim, float* out) {
-  int d = 0;
-  for (; d + 64 <= dim; d += 64) accumulateVectors<8>(weights, values + d, num_tokens, dim, out + d);
-  for (; d < dim; d += 8) accumulateVectors<1>(weights, values + d, num_tokens, dim, out + d);
+void accumulate(const float* weights, int num_rows, const float* values, int num_tokens, int dim, float* out) {
+  for (int row = 0; row < num_rows; ++row, weights += kTileTokens, out += dim) {
+    int d = 0;
+    for (; d + 64 <= dim; d += 64) accumulateVectors<8>(weights, values + d, num_tokens, dim, out + d);
+    for (; d < dim; d += 8) accumulateVectors<1>(weights, values + d, num_tokens, dim, out + d);
+  }
 }
 
 }  // namespace
 
 const AttentionMath& avx2AttentionMath() {
-  static constexpr AttentionMath kMath = {decoder, dots, largest, expSum, scale, accumulate};
+  static constexpr AttentionMath kMath = {decoder, arrange, scores, largest, expSum, scale, accumulate};
   return kMath;
 }
 

@@ -36,12 +36,16 @@ struct Arrays {
     scores = scratch.take<float>(scoresBefore(args, args.kv.num_seqs));
     rows = scratch.take<float>(std::int64_t{num_threads} * rowsPerTile(args) * dim);
     tokens = scratch.take<float>(std::int64_t{num_threads} * kTileTokens * dim);
+    arranged = scratch.take<float>(std::int64_t{num_threads} * kTileTokens * dim);
+    tile = scratch.take<float>(std::int64_t{num_threads} * rowsPerTile(args) * kTileTokens);
   }
 
   Scratch scratch;
-  float* scores;  // for each sequence [num_heads, q_len, rowStride]
-  float* rows;    // [num_threads, rowsPerTile, paddedHeadDim]: queries, then sums of values
-  float* tokens;  // [num_threads, kTileTokens, paddedHeadDim]: keys, then values
+  float* scores;    // for each sequence [num_heads, q_len, rowStride]
+  float* rows;      // [num_threads, rowsPerTile, paddedHeadDim]: queries, then sums of values
+  float* tokens;    // [num_threads, kTileTokens, paddedHeadDim]: keys, then values
+  float* arranged;  // [num_threads, kTileTokens, paddedHeadDim]: keys as the arithmetic wants them
+  float* tile;      // [num_threads, rowsPerTile, kTileTokens]: scores on their way to memory and back
 };
 
 std::size_t scratchBytes(const AttentionArgs& args, int num_threads) {
@@ -74,6 +78,8 @@ struct Run {
            (std::int64_t{head} * queryLen(args, tile.seq) + query) * rowStride(args, tile.seq);
   }
 
+  float* tileOf(int thread) const { return arrays.tile + std::int64_t{thread} * rowsPerTile(args) * kTileTokens; }
+
   // Calls body(first token, their number, decoded tokens) for every tile of `cache` that `tile` sees.
   template <class Body>
   void forTokens(const QueryTile& tile, const std::byte* cache, int thread, const Body& body) const {
@@ -88,9 +94,12 @@ struct Run {
   void writeScores(const QueryTile& tile, int thread) const {
     float* queries = arrays.rows + std::int64_t{thread} * rowsPerTile(args) * dim;
     loadQueries(args, tile, queries);
+    float* arranged = arrays.arranged + std::int64_t{thread} * kTileTokens * dim;
     forTokens(tile, args.kv.keys, thread, [&](int begin, int, const float* keys) {
+      math.arrange(keys, dim, arranged);
+      math.scores(queries, tile.numRows(), arranged, dim, tileOf(thread));
       for (int row = 0; row < tile.numRows(); ++row) {
-        math.dots(queries + std::int64_t{row} * dim, keys, dim, rowOfScores(tile, row) + begin);
+        std::copy_n(tileOf(thread) + row * kTileTokens, kTileTokens, rowOfScores(tile, row) + begin);
       }
     });
     for (int row = 0; row < tile.numRows(); ++row) {
@@ -113,8 +122,9 @@ struct Run {
     std::fill_n(sums, std::int64_t{tile.numRows()} * dim, 0.0F);
     forTokens(tile, args.kv.values, thread, [&](int begin, int num_tokens, const float* values) {
       for (int row = 0; row < tile.numRows(); ++row) {
-        math.accumulate(rowOfScores(tile, row) + begin, values, num_tokens, dim, sums + std::int64_t{row} * dim);
+        std::copy_n(rowOfScores(tile, row) + begin, kTileTokens, tileOf(thread) + row * kTileTokens);
       }
+      math.accumulate(tileOf(thread), tile.numRows(), values, num_tokens, dim, sums);
     });
     for (int row = 0; row < tile.numRows(); ++row) storeRow(args, tile, row, sums + std::int64_t{row} * dim);
   }
@@ -134,6 +144,10 @@ struct Run {
   const Arrays arrays;
 };
 
+void runAvx512(const AttentionArgs& args, const Exec& exec) {
+  Run(args, exec, avx512AttentionMath()).passes();
+}
+
 void runAvx2(const AttentionArgs& args, const Exec& exec) {
   Run(args, exec, avx2AttentionMath()).passes();
 }
@@ -144,9 +158,21 @@ void runScalar(const AttentionArgs& args, const Exec& exec) {
 
 }  // namespace
 
+Kernel<AttentionArgs> attentionNaiveAvx512() {
+  return {"attention.naive_avx512",
+          "naive",
+          "Attention through a score matrix, AVX-512",
+          Device::kCpu,
+          attentionSupportsAvx512,
+          cost,
+          scratchBytes,
+          runAvx512};
+}
+
 Kernel<AttentionArgs> attentionNaive() {
-  return {"attention.naive", "naive", "Attention through a score matrix", Device::kCpu, attentionSupportsAvx2, cost,
-          scratchBytes,      runAvx2};
+  return {
+      "attention.naive", "naive", "Attention through a score matrix, AVX2", Device::kCpu, attentionSupportsAvx2, cost,
+      scratchBytes,      runAvx2};
 }
 
 Kernel<AttentionArgs> attentionNaiveScalar() {

@@ -16,7 +16,7 @@ int queryLen(const AttentionArgs& args, int seq) {
 }
 
 int padded(int head_dim) {
-  return ceilDiv(head_dim, 8) * 8;
+  return ceilDiv(head_dim, 16) * 16;
 }
 
 void pad(float* vector, int head_dim) {
@@ -41,6 +41,11 @@ std::string attentionSupports(const AttentionArgs& args) {
 
 std::string attentionSupportsAvx2(const AttentionArgs& args) {
   const std::string reason = whyNoAvx2();
+  return reason.empty() ? attentionSupports(args) : reason;
+}
+
+std::string attentionSupportsAvx512(const AttentionArgs& args) {
+  const std::string reason = whyNoAvx512();
   return reason.empty() ? attentionSupports(args) : reason;
 }
 
@@ -100,6 +105,16 @@ void loadQueries(const AttentionArgs& args, const QueryTile& tile, float* out) {
 
 void storeRow(const AttentionArgs& args, const QueryTile& tile, int row, const float* from) {
   std::copy_n(from, args.kv.head_dim, args.out + rowOffset(args, tile, row));
+}
+
+void prefetchTokens(const PagedKvView& kv, const std::byte* cache, int seq, int kv_head, int begin, int num_tokens) {
+  num_tokens = std::min(num_tokens, kv.kv_lens[seq] - begin);
+  for (int i = 0; i < num_tokens;) {
+    const int in_block = std::min(kv.block_size - (begin + i) % kv.block_size, num_tokens - i);
+    const std::byte* from = cache + kvOffsetOf(kv, seq, begin + i, kv_head);
+    for (std::int64_t at = 0; at < in_block * kv.vector_bytes; at += 64) __builtin_prefetch(from + at);
+    i += in_block;
+  }
 }
 
 void loadTokens(const PagedKvView& kv, const std::byte* cache, AttentionMath::Decode decode, int seq, int kv_head,

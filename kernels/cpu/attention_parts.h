@@ -12,6 +12,7 @@ namespace inferoscope::kernels::cpu {
 
 std::string attentionSupports(const AttentionArgs& args);
 std::string attentionSupportsAvx2(const AttentionArgs& args);
+std::string attentionSupportsAvx512(const AttentionArgs& args);
 
 // Queries q_begin..q_end-1 of a sequence, for all the query heads that read one key-value head. Row r of the tile is
 // query q_begin + r / group, head kv_head * group + r % group.
@@ -30,7 +31,7 @@ struct QueryTile {
 };
 
 int headsPerKvHead(const AttentionArgs& args);
-int paddedHeadDim(const AttentionArgs& args);  // a multiple of 8
+int paddedHeadDim(const AttentionArgs& args);  // a multiple of 16
 int queriesPerTile(const AttentionArgs& args);
 int rowsPerTile(const AttentionArgs& args);  // the most rows of a tile
 
@@ -51,5 +52,9 @@ void storeRow(const AttentionArgs& args, const QueryTile& tile, int row, const f
 // Decodes num_tokens keys or values (`cache`) from position `begin` on, padded.
 void loadTokens(const PagedKvView& kv, const std::byte* cache, AttentionMath::Decode decode, int seq, int kv_head,
                 int begin, int num_tokens, float* out);  // [num_tokens, paddedHeadDim]
+
+// Asks memory for what loadTokens() is to read soon; tokens that are not there are left out. Blocks lie anywhere: the
+// processor can't guess the next one.
+void prefetchTokens(const PagedKvView& kv, const std::byte* cache, int seq, int kv_head, int begin, int num_tokens);
 
 }  // namespace inferoscope::kernels::cpu

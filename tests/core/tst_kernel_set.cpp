@@ -27,8 +27,12 @@ class TestKernelSet : public QObject {
  private slots:
   // Rows that share a choice keep the catalog's order: the fast one first.
   void chosenRowsComeFirst() {
-    QCOMPARE(attentionIds("flash"), "attention.flash attention.flash_scalar attention.naive attention.naive_scalar ");
-    QCOMPARE(attentionIds("naive"), "attention.naive attention.naive_scalar attention.flash attention.flash_scalar ");
+    QCOMPARE(attentionIds("flash"),
+             "attention.flash_avx512 attention.flash attention.flash_scalar attention.naive_avx512 attention.naive "
+             "attention.naive_scalar ");
+    QCOMPARE(attentionIds("naive"),
+             "attention.naive_avx512 attention.naive attention.naive_scalar attention.flash_avx512 attention.flash "
+             "attention.flash_scalar ");
   }
 
   void unknownChoiceIsRefused() {

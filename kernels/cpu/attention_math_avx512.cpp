@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "kernels/cpu/attention_math.h"
+#include "kernels/cpu/simd_inline.h"
+#include "kernels/quant/f16.h"
+#include "kernels/quant/q8_0.h"
+
+#include <immintrin.h>
+
+namespace inferoscope::kernels::cpu {
+namespace {
+
+static_assert(kTileTokens == 32);  // a row of scores is two vectors
+constexpr int kTileRows = 12;      // times two vectors of sums, which fill the registers
+
+// Lane i of v[j] becomes lane j of v[i].
+INFEROSCOPE_SIMD void transpose(__m512 (&v)[16]) {
+  __m512 pairs[16];
+  for (int i = 0; i < 16; i += 2) {
+    pairs[i] = _mm512_unpacklo_ps(v[i], v[i + 1]);
+    pairs[i + 1] = _mm512_unpackhi_ps(v[i], v[i + 1]);
+  }
+  // fours[4 i + j]: in each quarter q, lane 4 q + j of v[4 i ... 4 i + 3]
+  __m512 fours[16];
+  for (int i = 0; i < 16; i += 4) {
+    const __m512d low[2] = {_mm512_castps_pd(pairs[i]), _mm512_castps_pd(pairs[i + 2])};
+    const __m512d high[2] = {_mm512_castps_pd(pairs[i + 1]), _mm512_castps_pd(pairs[i + 3])};
+    fours[i] = _mm512_castpd_ps(_mm512_unpacklo_pd(low[0], low[1]));
+    fours[i + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(low[0], low[1]));
+    fours[i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(high[0], high[1]));
+    fours[i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(high[0], high[1]));
+  }
+  for (int j = 0; j < 4; ++j) {
+    const __m512 even_low = _mm512_shuffle_f32x4(fours[j], fours[4 + j], 0x88);  // quarters 0, 2 of both
+    const __m512 odd_low = _mm512_shuffle_f32x4(fours[j], fours[4 + j], 0xDD);   // quarters 1, 3
+    const __m512 even_high = _mm512_shuffle_f32x4(fours[8 + j], fours[12 + j], 0x88);
+    const __m512 odd_high = _mm512_shuffle_f32x4(fours[8 + j], fours[12 + j], 0xDD);
+    v[j] = _mm512_shuffle_f32x4(even_low, even_high, 0x88);
+    v[4 + j] = _mm512_shuffle_f32x4(odd_low, odd_high, 0x88);
+    v[8 + j] = _mm512_shuffle_f32x4(even_low, even_high, 0xDD);
+    v[12 + j] = _mm512_shuffle_f32x4(odd_low, odd_high, 0xDD);
+  }
+}
+
+// [kTileTokens, dim] becomes [dim, kTileTokens]: a lane is a token.
+void arrange(const float* keys, int dim, float* arranged) {
+  for (int token = 0; token < kTileTokens; token += 16) {
+    for (int d = 0; d < dim; d += 16) {
+      __m512 v[16];
+      for (int i = 0; i < 16; ++i) v[i] = _mm512_loadu_ps(keys + std::int64_t{token + i} * dim + d);
+      transpose(v);
+      for (int i = 0; i < 16; ++i) _mm512_storeu_ps(arranged + std::int64_t{d + i} * kTileTokens + token, v[i]);
+    }
+  }
+}
+
+template <int kRows>
+INFEROSCOPE_SIMD void scoreRows(const float* queries, const float* arranged, int dim, float* scores) {
+  __m512 sums[kRows][2];
+  for (auto& of_row : sums) of_row[0] = of_row[1] = _mm512_setzero_ps();
+  for (int d = 0; d < dim; ++d) {
+    const __m512 keys[2] = {_mm512_loadu_ps(arranged + std::int64_t{d} * kTileTokens),
+                            _mm512_loadu_ps(arranged + std::int64_t{d} * kTileTokens + 16)};
+    for (int r = 0; r < kRows; ++r) {
+      const __m512 q = _mm512_set1_ps(queries[std::int64_t{r} * dim + d]);
+      for (int i = 0; i < 2; ++i) sums[r][i] = _mm512_fmadd_ps(q, keys[i], sums[r][i]);
+    }
+  }
+  for (int r = 0; r < kRows; ++r) {
+    for (int i = 0; i < 2; ++i) _mm512_storeu_ps(scores + r * kTileTokens + i * 16, sums[r][i]);
+  }
+}
+
+void scores(const float* queries, int num_rows, const float* arranged, int dim, float* scores) {
+  int row = 0;
+  const auto run = [&]<int kRows>() {
+    for (; row + kRows <= num_rows; row += kRows) {
+      scoreRows<kRows>(queries + std::int64_t{row} * dim, arranged, dim, scores + row * kTileTokens);
+    }
+  };
+  run.template operator()<kTileRows>();
+  run.template operator()<4>();
+  run.template operator()<3>();
+  run.template operator()<1>();
+}
+
+// NaN if there is one: the instruction drops it, and a row of nothing else would pass for an empty one.
+float largest(const float* scores, int num_scores) {
+  __m512 most = _mm512_loadu_ps(scores);
+  __mmask16 any_nan = _mm512_cmp_ps_mask(most, most, _CMP_UNORD_Q);
+  for (int i = 16; i < num_scores; i += 16) {
+    const __m512 next = _mm512_loadu_ps(scores + i);
+    most = _mm512_max_ps(most, next);
+    any_nan |= _mm512_cmp_ps_mask(next, next, _CMP_UNORD_Q);
+  }
+  return any_nan != 0 ? __builtin_nanf("") : _mm512_reduce_max_ps(most);
+}
+
+// As exp8 of simd_avx2.h.
+INFEROSCOPE_SIMD __m512 exp16(__m512 x) {
+  const __m512 n = _mm512_roundscale_ps(_mm512_mul_ps(x, _mm512_set1_ps(1.44269504F)),
+                                        _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(0.693359375F), x);
+  r = _mm512_fnmadd_ps(n, _mm512_set1_ps(-2.12194440e-4F), r);
+  __m512 p = _mm512_set1_ps(1.0F / 5040.0F);
+  for (const float term : {1.0F / 720.0F, 1.0F / 120.0F, 1.0F / 24.0F, 1.0F / 6.0F, 0.5F, 1.0F, 1.0F}) {
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(term));
+  }
+  const __mmask16 is_small = _mm512_cmp_ps_mask(x, _mm512_set1_ps(-87.336544F), _CMP_LT_OQ);
+  return _mm512_mask_mov_ps(_mm512_scalef_ps(p, n), is_small, _mm512_setzero_ps());
+}
+
+float expSum(float* scores, int num_scores, float m) {
+  const __m512 most = _mm512_set1_ps(m);
+  __m512 sum = _mm512_setzero_ps();
+  for (int i = 0; i < num_scores; i += 16) {
+    const __m512 weights = exp16(_mm512_sub_ps(_mm512_loadu_ps(scores + i), most));
+    _mm512_storeu_ps(scores + i, weights);
+    sum = _mm512_add_ps(sum, weights);
+  }
+  return _mm512_reduce_add_ps(sum);
+}
+
+void scale(float* values, int num_values, float factor) {
+  const __m512 f = _mm512_set1_ps(factor);
+  for (int i = 0; i < num_values; i += 16) {
+    _mm512_storeu_ps(values + i, _mm512_mul_ps(f, _mm512_loadu_ps(values + i)));
+  }
+}
+
+// kRows rows of kVectors vectors of `out` in registers while all tokens pass by.
+template <int kRows, int kVectors>
+INFEROSCOPE_SIMD void accumulateRows(const float* weights, const float* values, int num_tokens, int dim, float* out) {
+  __m512 sums[kRows][kVectors];
+  for (int r = 0; r < kRows; ++r) {
+    for (int v = 0; v < kVectors; ++v) sums[r][v] = _mm512_loadu_ps(out + std::int64_t{r} * dim + v * 16);
+  }
+  for (int i = 0; i < num_tokens; ++i) {
+    __m512 value[kVectors];
+    for (int v = 0; v < kVectors; ++v) value[v] = _mm512_loadu_ps(values + std::int64_t{i} * dim + v * 16);
+    for (int r = 0; r < kRows; ++r) {
+      const __m512 weight = _mm512_set1_ps(weights[r * kTileTokens + i]);
+      for (int v = 0; v < kVectors; ++v) sums[r][v] = _mm512_fmadd_ps(weight, value[v], sums[r][v]);
+    }
+  }
+  for (int r = 0; r < kRows; ++r) {
+    for (int v = 0; v < kVectors; ++v) _mm512_storeu_ps(out + std::int64_t{r} * dim + v * 16, sums[r][v]);
+  }
+}
+
+template <int kRows>
+INFEROSCOPE_SIMD void accumulateDims(const float* weights, const float* values, int num_tokens, int dim, float* out) {
+  int d = 0;
+  for (; d + 64 <= dim; d += 64) accumulateRows<kRows, 4>(weights, values + d, num_tokens, dim, out + d);
+  for (; d < dim; d += 16) accumulateRows<kRows, 1>(weights, values + d, num_tokens, dim, out + d);
+}
+
+void accumulate(const float* weights, int num_rows, const float* values, int num_tokens, int dim, float* out) {
+  int row = 0;
+  const auto run = [&]<int kRows>() {
+    for (; row + kRows <= num_rows; row += kRows) {
+      accumulateDims<kRows>(weights + row * kTileTokens, values, num_tokens, dim, out + std::int64_t{row} * dim);
+    }
+  };
+  run.template operator()<6>();
+  run.template operator()<3>();
+  run.template operator()<1>();
+}
+
+void decodeHalves(const std::byte* halves, float* values, std::int64_t num_elems) {
+  for (std::int64_t i = 0; i < num_elems; i += 16) {
+    const auto some = static_cast<__mmask16>(num_elems - i >= 16 ? 0xFFFF : (1 << (num_elems - i)) - 1);
+    _mm512_mask_storeu_ps(values + i, some, _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(some, halves + i * 2)));
+  }
+}
+
+// Blocks of a half as scale and 32 signed bytes.
+void decodeQ8(const std::byte* blocks, float* values, std::int64_t num_elems) {
+  using Block = quant::Q8_0::Block;
+  const auto* block = reinterpret_cast<const Block*>(blocks);
+  for (std::int64_t i = 0; i < num_elems; i += 32, ++block) {
+    const __m512 scale = _mm512_broadcastss_ps(_mm_cvtph_ps(_mm_cvtsi32_si128(block->d)));
+    for (int j = 0; j < 32; j += 16) {
+      const __m128i q = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block->q + j));
+      _mm512_storeu_ps(values + i + j, _mm512_mul_ps(scale, _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(q))));
+    }
+  }
+}
+
+AttentionMath::Decode decoder(FormatId format) {
+  if (format == quant::F16::kId) return decodeHalves;
+  if (format == quant::Q8_0::kId) return decodeQ8;
+  return avx2AttentionMath().decoder(format);
+}
+
+}  // namespace
+
+const AttentionMath& avx512AttentionMath() {
+  static constexpr AttentionMath kMath = {decoder, arrange, scores, largest, expSum, scale, accumulate};
+  return kMath;
+}
+
+}  // namespace inferoscope::kernels::cpu
