@@ -300,14 +300,12 @@ std::string Engine::Impl::apply(const EngineOptions& wanted) {
     if (std::string reason = attentionRefusal(kernels, wanted, *model, view); !reason.empty()) return reason;
   }
 
-  const auto num_running = static_cast<std::int64_t>(scheduler.running().size());
+  const std::int64_t num_running = std::ssize(scheduler.running());
   std::string refusal = scheduler.reconfigure(schedulerConfig(wanted, new_plan), rebuild);
   if (!refusal.empty()) return refusal;
 
-  if (rebuild) {
-    kv = std::move(new_kv);
-    totals.num_preemptions += num_running;
-  }
+  totals.num_preemptions += num_running - std::ssize(scheduler.running());
+  if (rebuild) kv = std::move(new_kv);
   plan = new_plan;
   ops.setKernels(std::move(kernels));
   options = wanted;
@@ -325,6 +323,7 @@ Snapshot Engine::snapshot() const {
   snapshot.blocks = e.scheduler.blocks();
   snapshot.block_size = e.plan.block_size;
   snapshot.kv_block_bytes = e.kv->blockBytes();
+  for (const Sequence* sequence : e.scheduler.running()) snapshot.tables.push_back(describeTable(*sequence));
   for (const auto& sequences : {e.scheduler.running(), e.scheduler.waiting(), e.scheduler.finished()}) {
     for (const Sequence* sequence : sequences) snapshot.requests.push_back(describe(*sequence));
   }

@@ -16,9 +16,9 @@ enum class BlockState : std::uint8_t { kFree, kCached, kUsed, kShared };  // cac
 
 // One physical KV block. 12 bytes: there may be a million.
 struct BlockInfo {
-  SeqId owner;                   // the first holder; none if free or cached
-  std::int32_t num_tokens = 0;   // slots that hold a computed token; a contiguous block holds a whole context
-  std::int16_t ref_count = 0;    // at most max-sequences
+  SeqId owner;                  // the first holder; none if free or cached
+  std::int32_t num_tokens = 0;  // slots that hold a computed token; a contiguous block holds a whole context
+  std::int16_t ref_count = 0;   // at most max-sequences
   BlockState state = BlockState::kFree;
 };
 
@@ -30,10 +30,10 @@ std::string_view finishReasonName(FinishReason reason);
 // One request as people follow it. Times on the lane's clock; empty: not reached yet.
 struct RequestInfo {
   SeqId seq;
-  std::string label;             // "chat 3", "you"
+  std::string label;  // "chat 3", "you"
   SeqState state = SeqState::kWaiting;
   FinishReason finish = FinishReason::kNone;
-  std::string error;             // for people, if finish is kError
+  std::string error;  // for people, if finish is kError
   std::int32_t num_prompt_tokens = 0;
   std::int32_t num_computed_tokens = 0;
   std::int32_t num_output_tokens = 0;
@@ -50,10 +50,17 @@ struct RequestInfo {
   std::optional<double> tpot_ms;  // (last - first token) / (output tokens - 1); none for a single token
 };
 
+// Where a running request's keys and values are: its block table.
+struct BlockTableInfo {
+  SeqId seq;
+  std::vector<BlockId> blocks;          // by logical block
+  std::vector<std::uint64_t> prefixes;  // of the first, full and computed blocks: 64 of the 128 bits of their key
+};
+
 // Sums since the engine was made or reset. They live here so that a lost record never loses a sum.
 struct Totals {
   std::int64_t num_steps = 0;
-  std::int64_t busy_ns = 0;            // sum of step durations
+  std::int64_t busy_ns = 0;  // sum of step durations
   std::int64_t kernel_ns = 0;
   std::int64_t num_prefill_tokens = 0;
   std::int64_t num_output_tokens = 0;
@@ -67,18 +74,19 @@ struct Totals {
 
 // The state of one lane between two steps: a value, immutable once shared.
 struct Snapshot {
-  std::int64_t step_index = 0;         // steps done
-  std::int64_t lane_ns = 0;            // the lane's clock
-  EngineOptions options;               // in force
-  std::vector<BlockInfo> blocks;       // by block id
+  std::int64_t step_index = 0;    // steps done
+  std::int64_t lane_ns = 0;       // the lane's clock
+  EngineOptions options;          // in force
+  std::vector<BlockInfo> blocks;  // by block id
   int block_size = 0;
   std::int64_t kv_block_bytes = 0;     // bytes of one block over all layers
+  std::vector<BlockTableInfo> tables;  // of the running requests, in the order of `requests`
   std::vector<RequestInfo> requests;   // running first, then waiting, then the latest finished, newest first
   Totals totals;
 
-  int numUsedBlocks() const;           // held by a sequence; shared blocks once
-  double blockUse() const;             // used blocks / all blocks; 0 of none
-  double slotUse() const;              // slots that hold data / all slots; shared blocks once
+  int numUsedBlocks() const;  // held by a sequence; shared blocks once
+  double blockUse() const;    // used blocks / all blocks; 0 of none
+  double slotUse() const;     // slots that hold data / all slots; shared blocks once
 };
 
 }  // namespace inferoscope::core

@@ -86,24 +86,25 @@ class Scheduler {
   std::string check() const;
 
  private:
+  struct Wait;
   struct Step;    // what is decided so far of the step being made
   struct Prefix;  // what the prefix cache holds of a sequence
 
   // The passes of a step.
   void takeRunning(Step& step, bool prefill_only);
   void admitWaiting(Step& step);
-  WaitReason admit(Sequence& seq, Step& step);
+  Wait admit(Sequence& seq, Step& step);
   void startFrom(Sequence& seq, Prefix prefix, std::int64_t now_ns);
   void recordWaiting(const Step& step, Batch& batch);
   int numTokensToTake(int num_left, const Step& step) const;
 
   Sequence* findRunning(SeqId seq);
 
-  // Blocks of sequences.
+  // Blocks of sequences. Who is admitted must find room beside what the running ones need for their tokens.
   int numBlocksFor(int num_tokens) const;
   int numBlocksOwed() const;
   Prefix findPrefix(const Sequence& seq) const;
-  bool fits(const Sequence& seq, const Prefix& prefix) const;
+  int numBlocksToAdmit(const Sequence& seq, const Prefix& prefix) const;
   bool grow(Sequence& seq, int num_tokens);
   bool growOrPreempt(Sequence& seq, int num_tokens, Step& step);
   void shrink(Sequence& seq);

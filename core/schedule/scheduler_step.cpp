@@ -8,14 +8,21 @@
 
 namespace inferoscope::core {
 
+// Why a sequence waits, with the numbers of WaitEntry.
+struct Scheduler::Wait {
+  WaitReason reason = WaitReason::kNone;
+  int needed = 0;
+  int available = 0;
+};
+
 struct Scheduler::Step {
   std::int64_t now_ns = 0;
   int budget = 0;  // tokens left
   std::vector<Share> shares{};
   std::vector<SeqId> admitted{};
   std::vector<SeqId> preempted{};
-  WaitReason head = WaitReason::kNone;    // why the first in the line was not taken
-  WaitReason behind = WaitReason::kNone;  // why those behind it were not
+  Wait head{};    // why the first in the line was not taken
+  Wait behind{};  // why those behind it were not
 
   void take(const Sequence& seq, int num_tokens, int num_hit_tokens) {
     shares.push_back({&seq, num_tokens, num_hit_tokens});
@@ -64,39 +71,45 @@ int Scheduler::numTokensToTake(int num_left, const Step& step) const {
 void Scheduler::admitWaiting(Step& step) {
   const bool is_closed = m_config.batching == Batching::kStatic && !m_running.empty();
   if (!step.preempted.empty()) {
-    step.head = step.behind = WaitReason::kAfterPreemption;
+    step.head = step.behind = {WaitReason::kAfterPreemption, static_cast<int>(step.preempted.size())};
   } else if (is_closed) {
-    step.head = step.behind = WaitReason::kStaticBatch;
+    step.head = step.behind = {WaitReason::kStaticBatch, static_cast<int>(m_running.size())};
   }
-  while (step.head == WaitReason::kNone && !m_waiting.empty()) {
+  while (step.head.reason == WaitReason::kNone && !m_waiting.empty()) {
     step.head = admit(*m_waiting.front(), step);
-    const bool for_all =
-        step.head == WaitReason::kMaxSequences || (step.head == WaitReason::kStepTokens && step.budget == 0);
-    step.behind = for_all ? step.head : WaitReason::kHeadOfLine;
+    const bool for_all = step.head.reason == WaitReason::kMaxSequences ||
+                         (step.head.reason == WaitReason::kStepTokens && step.budget == 0);
+    step.behind = for_all ? step.head : Wait{WaitReason::kHeadOfLine};
   }
 }
 
 // kNone: it is running now. A static batch is filled at once, whatever the step's budget: those for whom no tokens are
 // left start in the steps that follow.
-WaitReason Scheduler::admit(Sequence& seq, Step& step) {
+Scheduler::Wait Scheduler::admit(Sequence& seq, Step& step) {
   const bool must_start = m_config.batching == Batching::kContinuous;
-  if (std::ssize(m_running) >= m_config.max_sequences) return WaitReason::kMaxSequences;
-  if (must_start && step.budget == 0) return WaitReason::kStepTokens;
+  const auto num_running = static_cast<int>(m_running.size());
+  if (num_running >= m_config.max_sequences) {
+    return {WaitReason::kMaxSequences, num_running + 1, m_config.max_sequences};
+  }
+  if (must_start && step.budget == 0) return {WaitReason::kStepTokens, 1, 0};
   Prefix prefix = findPrefix(seq);
   const int num_hit_tokens = static_cast<int>(prefix.blocks.size()) * m_config.block_size;
-  const int num_tokens = numTokensToTake(seq.numTokens() - num_hit_tokens, step);
-  if (must_start && num_tokens == 0) return WaitReason::kStepTokens;
-  if (!fits(seq, prefix)) return WaitReason::kBlocks;
+  const int num_left = seq.numTokens() - num_hit_tokens;
+  const int num_tokens = numTokensToTake(num_left, step);
+  if (must_start && num_tokens == 0) return {WaitReason::kStepTokens, num_left, step.budget};
+  const int num_blocks = numBlocksToAdmit(seq, prefix);
+  const int num_available = std::max(0, m_pool.numFree() - numBlocksOwed());
+  if (num_blocks > num_available) return {WaitReason::kBlocks, num_blocks, num_available};
 
   startFrom(seq, std::move(prefix), step.now_ns);
   m_waiting.pop_front();
   m_running.push_back(&seq);
   step.admitted.push_back(seq.id);
-  if (num_tokens == 0) return WaitReason::kNone;
+  if (num_tokens == 0) return {};
   [[maybe_unused]] const bool has_grown = grow(seq, num_hit_tokens + num_tokens);
   assert(has_grown);
   step.take(seq, num_tokens, num_hit_tokens);
-  return WaitReason::kNone;
+  return {};
 }
 
 // The hit blocks are its own from now on, and count as computed.
@@ -118,10 +131,11 @@ void Scheduler::startFrom(Sequence& seq, Prefix prefix, std::int64_t now_ns) {
 void Scheduler::recordWaiting(const Step& step, Batch& batch) {
   const std::size_t num_preempted = step.preempted.size();
   for (std::size_t i = 0; i < m_waiting.size(); ++i) {
-    Sequence& seq = *m_waiting[i];
-    seq.wait_reason = i == num_preempted ? step.head : step.behind;
-    if (i < num_preempted) seq.wait_reason = WaitReason::kAfterPreemption;
-    batch.waiting.push_back({seq.id, seq.wait_reason});
+    Wait wait = i == num_preempted ? step.head : step.behind;
+    if (i < num_preempted) wait = {WaitReason::kAfterPreemption, static_cast<int>(num_preempted)};
+    if (wait.reason == WaitReason::kHeadOfLine) wait.needed = static_cast<int>(i);
+    m_waiting[i]->wait_reason = wait.reason;
+    batch.waiting.push_back({m_waiting[i]->id, wait.reason, wait.needed, wait.available});
   }
 }
 
@@ -142,13 +156,12 @@ Scheduler::Prefix Scheduler::findPrefix(const Sequence& seq) const {
   return prefix;
 }
 
-// All known tokens must fit, not just the first chunk, beside what the running sequences need for theirs. A hit block
-// that nobody holds comes off the free list too.
-bool Scheduler::fits(const Sequence& seq, const Prefix& prefix) const {
+// Blocks off the free list for all known tokens, not just the first chunk. A hit block that nobody holds is one too.
+int Scheduler::numBlocksToAdmit(const Sequence& seq, const Prefix& prefix) const {
   const auto is_free = [this](BlockId block) { return m_pool.refCount(block) == 0; };
   const auto num_hits = static_cast<int>(prefix.blocks.size());
   const auto num_free_hits = static_cast<int>(std::ranges::count_if(prefix.blocks, is_free));
-  return numBlocksFor(seq.numTokens()) - num_hits + num_free_hits <= m_pool.numFree() - numBlocksOwed();
+  return numBlocksFor(seq.numTokens()) - num_hits + num_free_hits;
 }
 
 int Scheduler::numBlocksFor(int num_tokens) const {

@@ -37,4 +37,11 @@ RequestInfo describe(const Sequence& sequence) {
   return info;
 }
 
+BlockTableInfo describeTable(const Sequence& sequence) {
+  BlockTableInfo info{.seq = sequence.id, .blocks = sequence.block_table, .prefixes = {}};
+  info.prefixes.reserve(sequence.block_keys.size());
+  for (const BlockKey& key : sequence.block_keys) info.prefixes.push_back(key.hi);
+  return info;
+}
+
 }  // namespace inferoscope::core

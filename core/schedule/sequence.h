@@ -41,5 +41,6 @@ struct Sequence {
 
 // TTFT and TPOT where they exist; all that a table of requests shows.
 RequestInfo describe(const Sequence& sequence);
+BlockTableInfo describeTable(const Sequence& sequence);
 
 }  // namespace inferoscope::core

@@ -167,6 +167,14 @@ class TestEngine : public QObject {
       tokens += block.num_tokens;
     }
     QCOMPARE(tokens, 20);
+    QCOMPARE(snapshot.tables.size(), std::size_t(1));
+    const BlockTableInfo& table = snapshot.tables.front();
+    QVERIFY(table.seq == seq);
+    QCOMPARE(table.blocks.size(), std::size_t(2));
+    for (const BlockId block : table.blocks) {
+      QVERIFY(snapshot.blocks[static_cast<std::size_t>(block.value)].owner == seq);
+    }
+    QCOMPARE(table.prefixes.size(), std::size_t(1));  // of the full block
   }
 
   void logitsAreKeptWhileAskedFor() {

@@ -76,6 +76,7 @@ class TestScheduler : public QObject {
     lab.add("b", prompt(9, 100), 9);
     lab.add("c", prompt(2, 200), 9);
     QCOMPARE(lab.step(), "a:p0..5 b:p0..3 | c:tokens");
+    QCOMPARE(lab.drawWaits(), "c:tokens 1/0");
     QCOMPARE(lab.step(), "a:p6..11 b:p4..7 | c:tokens");
     QCOMPARE(lab.step(), "a:p12..13* b:p8* c:p0..1*");
     QCOMPARE(lab.step(), "a:d14* b:d9* c:d2*");
@@ -105,6 +106,7 @@ class TestScheduler : public QObject {
     lab.add("b", prompt(5, 100), 2);  // with a it would be 12
     lab.add("c", prompt(2, 200), 2);  // would fit, but nobody passes another
     QCOMPARE(lab.step(), "a:p0..6* | b:tokens c:line");
+    QCOMPARE(lab.drawWaits(), "b:tokens 5/3 c:line 1/0");
     QCOMPARE(lab.step(), "a:d7* b:p0..4* c:p0..1*");
     QCOMPARE(lab.fault(), "");
   }
@@ -136,6 +138,7 @@ class TestScheduler : public QObject {
     lab.add("c", prompt(3, 200), 2);
     lab.add("d", prompt(3, 300), 2);
     QCOMPARE(lab.step(), "a:p0..2* b:p0..2* | c:sequences d:sequences");
+    QCOMPARE(lab.drawWaits(), "c:sequences 3/2 d:sequences 3/2");
     QCOMPARE(lab.step(), "a:d3* b:d3* | c:sequences d:sequences");
     QCOMPARE(lab.step(), "b:d4* c:p0..2* | d:sequences");
     QCOMPARE(lab.sequence("d").wait_reason, WaitReason::kMaxSequences);
@@ -152,6 +155,7 @@ class TestScheduler : public QObject {
     lab.add("b", prompt(20, 100), 2);  // 5 blocks; 4 are free beside the one a takes now
     lab.add("c", prompt(2, 200), 2);
     QCOMPARE(lab.step(), "a:d12* | b:blocks c:line");
+    QCOMPARE(lab.drawWaits(), "b:blocks 5/4 c:line 1/0");
     lab.cancel("b");
     QCOMPARE(lab.step(), "a:d13* c:p0..1*");
     QCOMPARE(lab.fault(), "");
@@ -165,6 +169,7 @@ class TestScheduler : public QObject {
     lab.add("a", prompt(24), 2);       // 6 blocks in the end
     lab.add("b", prompt(12, 100), 2);  // 3 blocks: 7 are free, 2 will be
     QCOMPARE(lab.step(), "a:p0..3 | b:blocks");
+    QCOMPARE(lab.drawWaits(), "b:blocks 3/2");
     lab.runUntilIdle();
     QCOMPARE(lab.sequence("b").num_preemptions, 0);
     QCOMPARE(lab.fault(), "");
@@ -182,6 +187,7 @@ class TestScheduler : public QObject {
     QCOMPARE(lab.drawFree(), "2 1 0");
     lab.add("c", promptLike(prompt(9), 8, 13, 200), 3);  // 4 blocks: 2 hits and 2 more, of which 1 is there
     QCOMPARE(lab.step(), "b:d9* | c:blocks");
+    QCOMPARE(lab.drawWaits(), "c:blocks 4/3");
     QCOMPARE(lab.drawFree(), "2 1 0");
     lab.runUntilIdle();
     QCOMPARE(lab.sequence("c").num_hit_tokens, 8);
@@ -197,6 +203,7 @@ class TestScheduler : public QObject {
     QCOMPARE(lab.drawFree(), "");
     lab.add("c", prompt(3, 200), 2);
     QCOMPARE(lab.step(), "a:d8* | b:preemption c:preemption < b");
+    QCOMPARE(lab.drawWaits(), "b:preemption 1/0 c:preemption 1/0");
     QCOMPARE(lab.sequence("b").state, SeqState::kPreempted);
     QCOMPARE(lab.sequence("b").num_computed, 0);
     QCOMPARE(lab.output("b").size(), std::size_t(2));
@@ -270,6 +277,7 @@ class TestScheduler : public QObject {
     QCOMPARE(lab.step(), "a:p0..4* b:p0..2 | d:sequences");
     QCOMPARE(lab.sequence("c").state, SeqState::kRunning);
     QCOMPARE(lab.step(), "b:p3..4* c:p0..4* | d:static");
+    QCOMPARE(lab.drawWaits(), "d:static 2/0");
     QCOMPARE(lab.step(), "b:d5* | d:static");  // no dead rows beside it
     QCOMPARE(lab.step(), "b:d6* | d:static");
     QCOMPARE(lab.step(), "d:p0..4*");

@@ -49,6 +49,9 @@ class ToyScheduler {
     gui::Frame frame;
     m_snapshot.blocks = m_blocks;
     m_snapshot.requests = {m_requests.rbegin(), m_requests.rend()};
+    for (const core::RequestInfo& request : m_snapshot.requests) {
+      if (request.state == SeqState::kRunning) m_snapshot.tables.push_back(tableOf(request));
+    }
     std::ranges::stable_sort(m_snapshot.requests, {},
                              [](const core::RequestInfo& r) { return r.state != SeqState::kRunning; });
     frame.snapshot = std::make_shared<const core::Snapshot>(m_snapshot);
@@ -60,6 +63,16 @@ class ToyScheduler {
  private:
   std::vector<int>& held(const core::RequestInfo& request) {
     return m_held[static_cast<std::size_t>(request.seq.value)];
+  }
+
+  core::BlockTableInfo tableOf(const core::RequestInfo& request) {
+    core::BlockTableInfo table{.seq = request.seq, .blocks = {}, .prefixes = {}};
+    for (const int id : held(request)) {
+      table.blocks.push_back(core::BlockId{id});
+      const bool full = block(id).num_tokens == kBlockSize;
+      if (full) table.prefixes.push_back(0x9e3779b97f4a7c15U * static_cast<std::uint64_t>(id + 1));
+    }
+    return table;
   }
 
   core::BlockInfo& block(int id) { return m_blocks[static_cast<std::size_t>(id)]; }
@@ -75,10 +88,24 @@ class ToyScheduler {
     }
     for (core::RequestInfo& request : m_requests) {
       const bool waits = request.state == SeqState::kWaiting || request.state == SeqState::kPreempted;
-      if (waits) record->waiting.push_back({request.seq, request.wait_reason});
+      if (waits) record->waiting.push_back(waitOf(request, static_cast<int>(record->waiting.size())));
     }
     finishStep(*record);
     m_steps.push_back(std::move(record));
+  }
+
+  core::WaitEntry waitOf(const core::RequestInfo& request, int num_before) {
+    core::WaitEntry wait{.seq = request.seq, .reason = request.wait_reason};
+    if (wait.reason == core::WaitReason::kHeadOfLine) wait.needed = num_before;
+    if (wait.reason == core::WaitReason::kMaxSequences) {
+      wait.needed = m_shape.max_sequences + 1;
+      wait.available = m_shape.max_sequences;
+    }
+    if (wait.reason == core::WaitReason::kBlocks) {
+      wait.needed = (request.num_prompt_tokens + kBlockSize - 1) / kBlockSize;
+      wait.available = static_cast<int>(m_free.size());
+    }
+    return wait;
   }
 
   void arrive() {

@@ -83,6 +83,7 @@ std::string SchedulerLab::reconfigure(const SchedulerConfig& config, bool reset_
 
 Batch SchedulerLab::schedule() {
   Batch batch = m_scheduler.schedule(m_now++);
+  m_waits = batch.waiting;
   if (batch.empty() && !m_scheduler.idle()) note("nothing is done, though there is work");
   if (const std::string wrong = m_stub.faultOf(batch); !wrong.empty()) note(wrong);
   const bool is_alone = batch.numSeqs() == 1 && m_scheduler.config().prefill_chunk == 0;
@@ -132,6 +133,15 @@ std::string SchedulerLab::drawTable(const std::string& label) {
 
 std::string SchedulerLab::drawFree() const {
   return drawIds(m_scheduler.pool().freeList());
+}
+
+std::string SchedulerLab::drawWaits() const {
+  std::string text;
+  for (const WaitEntry& wait : m_waits) {
+    text += (text.empty() ? "" : " ") + m_scheduler.find(wait.seq)->request.label + ":" + shortName(wait.reason) + " " +
+            std::to_string(wait.needed) + "/" + std::to_string(wait.available);
+  }
+  return text;
 }
 
 void SchedulerLab::look() {

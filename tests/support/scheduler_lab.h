@@ -38,6 +38,7 @@ class SchedulerLab {
   std::vector<core::TokenId> output(const std::string& label);
   std::string drawTable(const std::string& label);  // "0 1 7"
   std::string drawFree() const;                     // the free list, head first
+  std::string drawWaits() const;  // of the last step, with needed/available: "b:blocks 5/4 c:line 1/0"
   // Empty as long as every invariant held and every finished answer was the one of a request alone.
   const std::string& fault() const { return m_fault; }
   int now() const { return m_now; }  // steps begun
@@ -51,6 +52,7 @@ class SchedulerLab {
   core::Scheduler m_scheduler;
   PagedStub m_stub;
   std::map<std::string, core::SeqId> m_ids;
+  std::vector<core::WaitEntry> m_waits;  // of the last step
   std::string m_fault;
   int m_now = 0;
 };
