@@ -86,6 +86,7 @@ std::vector<Knob> makeTable() {
       .unit = "MiB",
       .min = 0,
       .max = 1 << 20,
+      .zero_means = "8 × 2,048 tokens",
       .rebuilds = Rebuilds::kKvCache,
   }));
   table.push_back(word<&EngineOptions::kv_format>({
@@ -134,6 +135,7 @@ std::vector<Knob> makeTable() {
       .unit = "tokens",
       .min = 0,
       .max = 65536,
+      .zero_means = "whole prompts",
   }));
   table.push_back(either<&EngineOptions::policy, kFcfsName, kPrefillFirstName>({
       .id = "policy",
@@ -163,6 +165,7 @@ std::vector<Knob> makeTable() {
                      "of cores; more threads than cores lose. 0: one a core.",
       .min = 0,
       .max = 256,
+      .zero_means = "all cores",
   }));
   return table;
 }

@@ -21,6 +21,7 @@ struct Knob {
   std::vector<std::string> choices{};  // empty: an integer from min to max
   int min = 0;
   int max = 0;
+  std::string_view zero_means{};  // where min is 0 and that is not a number of units: "all cores"
   Rebuilds rebuilds = Rebuilds::kNothing;
   std::string (*get)(const EngineOptions&) = nullptr;
   // The value was checked against choices or range.

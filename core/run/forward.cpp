@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 
 namespace inferoscope::core {
 namespace {
@@ -19,6 +20,21 @@ constexpr std::size_t kAlignFloats = 16;  // 64 bytes
 
 std::size_t padded(std::size_t num_floats) {
   return (num_floats + kAlignFloats - 1) / kAlignFloats * kAlignFloats;
+}
+
+constexpr std::size_t kNumParts = 9;
+using PartFloats = std::array<std::size_t, kNumParts>;
+
+// Sizes of a workspace's parts, in the order of its members.
+PartFloats partFloats(const ModelConfig& config, int num_tokens, int num_logit_rows) {
+  const auto tokens = static_cast<std::size_t>(num_tokens);
+  const std::size_t dim = padded(tokens * static_cast<std::size_t>(config.model_dim));
+  const std::size_t q_dim = padded(tokens * static_cast<std::size_t>(config.num_heads * config.head_dim));
+  const std::size_t kv_dim = padded(tokens * static_cast<std::size_t>(config.num_kv_heads * config.head_dim));
+  const std::size_t hidden_dim = padded(tokens * static_cast<std::size_t>(config.hidden_dim));
+  const std::size_t logits =
+      padded(static_cast<std::size_t>(num_logit_rows) * static_cast<std::size_t>(config.vocab_size));
+  return {dim, dim, q_dim, kv_dim, kv_dim, q_dim, hidden_dim, hidden_dim, logits};
 }
 
 // The forward pass of one batch: what its layers have in common.
@@ -156,39 +172,26 @@ Workspace::Workspace(const ModelConfig& config, Backend& backend) : m_config(con
 
 void Workspace::reserve(int num_tokens, int num_logit_rows) {
   if (num_tokens <= m_num_tokens && num_logit_rows <= m_num_logit_rows) return;
-  const auto tokens = static_cast<std::size_t>(std::max(num_tokens, m_num_tokens));
-  const auto rows = static_cast<std::size_t>(std::max(num_logit_rows, m_num_logit_rows));
-  const auto dim = static_cast<std::size_t>(m_config.model_dim);
-  const auto q_dim = static_cast<std::size_t>(m_config.num_heads * m_config.head_dim);
-  const auto kv_dim = static_cast<std::size_t>(m_config.num_kv_heads * m_config.head_dim);
-  const auto hidden_dim = static_cast<std::size_t>(m_config.hidden_dim);
-  const auto vocab = static_cast<std::size_t>(m_config.vocab_size);
-
-  struct Part {
-    float** pointer;
-    std::size_t num_floats;
-  };
-  const std::array<Part, 9> parts = {{{&hidden, tokens * dim},
-                                      {&normed, tokens * dim},
-                                      {&q, tokens * q_dim},
-                                      {&k, tokens * kv_dim},
-                                      {&v, tokens * kv_dim},
-                                      {&attended, tokens * q_dim},
-                                      {&gate, tokens * hidden_dim},
-                                      {&up, tokens * hidden_dim},
-                                      {&logits, rows * vocab}}};
-  std::size_t total = 0;
-  for (const Part& part : parts) total += padded(part.num_floats);
+  const int tokens = std::max(num_tokens, m_num_tokens);
+  const int rows = std::max(num_logit_rows, m_num_logit_rows);
   m_memory.reset();  // nothing in it outlives a step
   m_num_tokens = m_num_logit_rows = 0;
-  m_memory = m_backend.allocate(total * sizeof(float), "the activations of a step");
+  const auto bytes = static_cast<std::size_t>(bytesFor(m_config, tokens, rows));
+  m_memory = m_backend.allocate(bytes, "the activations of a step");
+  const std::array<float**, kNumParts> pointers = {&hidden, &normed, &q, &k, &v, &attended, &gate, &up, &logits};
+  const PartFloats parts = partFloats(m_config, tokens, rows);
   auto* next = reinterpret_cast<float*>(m_memory->data());
-  for (const Part& part : parts) {
-    *part.pointer = next;
-    next += padded(part.num_floats);
+  for (std::size_t i = 0; i < kNumParts; ++i) {
+    *pointers[i] = next;
+    next += parts[i];
   }
-  m_num_tokens = static_cast<int>(tokens);
-  m_num_logit_rows = static_cast<int>(rows);
+  m_num_tokens = tokens;
+  m_num_logit_rows = rows;
+}
+
+std::int64_t Workspace::bytesFor(const ModelConfig& config, int num_tokens, int num_logit_rows) {
+  const PartFloats parts = partFloats(config, num_tokens, num_logit_rows);
+  return static_cast<std::int64_t>(std::accumulate(parts.begin(), parts.end(), std::size_t{0}) * sizeof(float));
 }
 
 int numOps(const ModelConfig& config) {

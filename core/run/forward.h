@@ -7,6 +7,7 @@
 #include "core/run/op_runner.h"
 #include "core/schedule/batch.h"
 
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -17,6 +18,7 @@ class Workspace {
  public:
   Workspace(const ModelConfig& config, Backend& backend);
   void reserve(int num_tokens, int num_logit_rows);
+  static std::int64_t bytesFor(const ModelConfig& config, int num_tokens, int num_logit_rows);
 
   float* hidden = nullptr;    // [num_tokens, model_dim]: the residual stream
   float* normed = nullptr;    // [num_tokens, model_dim]

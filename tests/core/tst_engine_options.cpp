@@ -3,6 +3,7 @@
 #include "core/engine/engine.h"
 #include "core/engine/knobs.h"
 #include "core/engine/kv_plan.h"
+#include "core/engine/memory_estimate.h"
 #include "core/error.h"
 #include "tests/support/engine_bench.h"
 #include "tests/support/errors.h"
@@ -78,6 +79,16 @@ class TestEngineOptions : public QObject {
     QCOMPARE(answers[seq].tokens, runAll(calm.engine)[undisturbed].tokens);
   }
 
+  void fewerSequencesCountAsPreemptions() {
+    EngineBench bench;
+    for (int i = 0; i < 3; ++i) bench.engine.submit(ask(someIds(5, i), 20));
+    bench.engine.step({});
+    QCOMPARE(bench.engine.apply(with({{"max-sequences", "1"}}, bench.engine.options())), std::string());
+    QCOMPARE(bench.engine.snapshot().totals.num_preemptions, std::int64_t(2));
+    QCOMPARE(bench.engine.apply(with({{"max-sequences", "3"}}, bench.engine.options())), std::string());
+    QCOMPARE(bench.engine.snapshot().totals.num_preemptions, std::int64_t(2));
+  }
+
   void aBudgetThatNoLongerFitsIsRefused() {
     // 1 MiB holds 2,048 f32 tokens of this model, that is 10 blocks of 200.
     EngineBench bench("synthetic:tiny", with({{"kv-format", "f32"}, {"block-size", "200"}, {"threads", "1"}}));
@@ -93,6 +104,30 @@ class TestEngineOptions : public QObject {
     bench.engine.cancel(seq);
     QCOMPARE(bench.engine.apply(with({{"kv-budget", "1"}}, before)), std::string());
     QCOMPARE(bench.engine.snapshot().blocks.size(), std::size_t(10));
+  }
+
+  // What is told before a load is what a load and the largest step then take.
+  void memoryIsEstimatedBeforeTheLoad() {
+    const EngineOptions options = with({{"threads", "1"}, {"step-tokens", "64"}, {"max-sequences", "4"}});
+    const MemoryEstimate estimate = estimateMemory(*describeModel("synthetic:tiny"), options);
+    EngineBench bench("synthetic:tiny", options);
+    std::int64_t in_memory = 0;
+    for (const auto& buffer : bench.model->memory) in_memory += static_cast<std::int64_t>(buffer->bytes());
+    QVERIFY(estimate.weight_bytes <= in_memory && in_memory < estimate.weight_bytes * 11 / 10);
+    const Snapshot snapshot = bench.engine.snapshot();
+    QCOMPARE(estimate.kv_bytes, snapshot.kv_block_bytes * std::ssize(snapshot.blocks));
+    const ModelConfig& config = bench.model->config;
+    QVERIFY(estimate.activation_bytes >= 4 * (64 * 2 * (config.model_dim + config.hidden_dim) + 4 * config.vocab_size));
+    QCOMPARE(estimate.bytes(), estimate.weight_bytes + estimate.kv_bytes + estimate.activation_bytes);
+  }
+
+  void whatDoesNotFitIsToldSo() {
+    MemoryEstimate estimate{.weight_bytes = 60, .kv_bytes = 30, .activation_bytes = 11, .available_bytes = 100};
+    QVERIFY(!estimate.fits());
+    estimate.available_bytes = 101;
+    QVERIFY(estimate.fits());
+    estimate.available_bytes = 0;  // the system does not say
+    QVERIFY(estimate.fits());
   }
 
   void aBudgetBelowOneBlockIsRefused() {

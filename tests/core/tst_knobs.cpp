@@ -34,6 +34,7 @@ class TestKnobs : public QObject {
       QVERIFY(!knob.label.empty());
       QVERIFY2(knob.explanation.size() > 40, qPrintable(str(knob.id)));
       QVERIFY(knob.choices.empty() ? knob.min < knob.max : knob.choices.size() >= 2);
+      QCOMPARE(!knob.zero_means.empty(), knob.choices.empty() && knob.min == 0);
       QCOMPARE(findKnob(knob.id), &knob);
     }
     QCOMPARE(findKnob("no-such-knob"), nullptr);
