@@ -56,6 +56,14 @@ QString bytesText(std::int64_t bytes) {
   return scaledText(static_cast<double>(bytes), 1024, std::array{"B", "KiB", "MiB", "GiB", "TiB"});
 }
 
+QString movedBytesText(double bytes) {
+  return scaledText(bytes / 1e6, 1000, std::array{"MB", "GB", "TB"});
+}
+
+QString operationsText(double operations) {
+  return scaledText(operations / 1e6, 1000, std::array{"M", "G", "T"});
+}
+
 QString byteRateText(double bytes_per_s) {
   return scaledText(bytes_per_s / 1e6, 1000, std::array{"MB/s", "GB/s", "TB/s"});
 }

@@ -18,6 +18,8 @@ QString nothing();        // "–"
 QString countText(std::int64_t count);                                // "1,024"
 QString shareText(double share);                                      // 0.061 -> "6.1%"
 QString bytesText(std::int64_t bytes);                                // "504 MiB": memory
+QString movedBytesText(double bytes);                                 // "21.4 GB": traffic, powers of ten as its rates
+QString operationsText(double operations);                            // "194 G"
 QString byteRateText(double bytes_per_s);                             // "34.0 GB/s": powers of ten
 QString flopRateText(double flop_per_s);                              // "194 GFLOP/s"
 QString opRateText(double op_per_s);                                  // "400 GOP/s"

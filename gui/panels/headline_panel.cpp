@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "gui/panels/headline_panel.h"
 
+#include "gui/paint/metrics.h"
 #include "gui/paint/number_format.h"
 
 #include <QEvent>
@@ -39,6 +40,47 @@ QString inBrief(const core::Verdict& verdict, const core::MachineLimits& limits)
                            : HeadlinePanel::tr("%1: %2").arg(phaseName(verdict.phase), rate);
 }
 
+// The formulas of the tool tips with their numbers.
+QString liveBound(const core::Verdict& verdict, const core::MachineLimits& limits) {
+  const QString measured = durationText(verdict.measured_ns);
+  if (!limits.measured()) return HeadlinePanel::tr("measured %1; no ceilings yet").arg(measured);
+  const auto ns = [](double value) { return durationText(static_cast<std::int64_t>(value)); };
+  return HeadlinePanel::tr("bytes need %1, operations %2, the floor is %3 of %4 measured")
+      .arg(ns(verdict.roof.memory_ns), ns(verdict.roof.compute_ns), ns(verdict.floor_ns), measured);
+}
+
+QString liveBandwidth(const core::Verdict& verdict, const core::MachineLimits& limits) {
+  const QString rate = HeadlinePanel::tr("%1 ÷ %2 = %3")
+                           .arg(movedBytesText(static_cast<double>(verdict.cost.bytes())),
+                                durationText(verdict.measured_ns), byteRateText(verdict.bytesPerSecond()));
+  if (!limits.measured()) return rate;
+  return rate +
+         HeadlinePanel::tr(" ÷ %1 = %2").arg(byteRateText(limits.read_bytes_per_s), shareText(*verdict.bandwidthUse()));
+}
+
+QString liveCompute(const core::Verdict& verdict, const core::MachineLimits& limits) {
+  const auto flops = static_cast<double>(verdict.cost.flops);
+  const QString rate =
+      HeadlinePanel::tr("%1 operations ÷ %2 = %3")
+          .arg(operationsText(flops), durationText(verdict.measured_ns), flopRateText(verdict.flopPerSecond()));
+  if (!limits.measured()) return rate;
+  return rate + HeadlinePanel::tr("; at the ceilings %1 (%2 int8, the rest fp32): %3")
+                    .arg(durationText(static_cast<std::int64_t>(verdict.roof.compute_ns)),
+                         operationsText(static_cast<double>(verdict.cost.int8_ops)),
+                         shareText(verdict.computeUse().value_or(0)));
+}
+
+QString liveRate(const core::Verdict& verdict) {
+  return HeadlinePanel::tr("%1 tokens ÷ %2 = %3")
+      .arg(countText(verdict.num_tokens), durationText(verdict.measured_ns), tokenRateText(verdict.tokensPerSecond()));
+}
+
+QString liveBusy(const core::Verdict& verdict) {
+  return HeadlinePanel::tr("%1 ÷ (%2 × %3) = %4")
+      .arg(durationText(static_cast<std::int64_t>(verdict.process_cpu_s * 1e9)), durationText(verdict.measured_ns),
+           countText(verdict.num_threads), shareText(verdict.processBusy()));
+}
+
 }  // namespace
 
 HeadlinePanel::HeadlinePanel(QWidget* parent) : QWidget(parent) {
@@ -48,30 +90,27 @@ HeadlinePanel::HeadlinePanel(QWidget* parent) : QWidget(parent) {
   refresh();
 }
 
-HeadlinePanel::Figure HeadlinePanel::makeFigure(const QString& tool_tip) {
+HeadlinePanel::Figure HeadlinePanel::makeFigure() {
   const Figure figure{new QLabel(this), new QLabel(this)};
-  for (QLabel* label : {figure.value, figure.caption}) {
-    label->setToolTip(tool_tip);
-    label->setTextFormat(Qt::PlainText);
-  }
+  for (QLabel* label : {figure.value, figure.caption}) label->setTextFormat(Qt::PlainText);
   return figure;
 }
 
+// Tool tips: the formulas, with the numbers of the verdict that is shown.
+void HeadlinePanel::explain(const core::Verdict* verdict) {
+  const auto set = [](const Figure& figure, Metric metric, const QString& live) {
+    for (QLabel* label : {figure.value, figure.caption}) label->setToolTip(tipText(explainMetric(metric, live)));
+  };
+  set(m_verdict, Metric::kBound, verdict == nullptr ? QString() : liveBound(*verdict, m_limits));
+  set(m_bandwidth, Metric::kBandwidth, verdict == nullptr ? QString() : liveBandwidth(*verdict, m_limits));
+  set(m_compute, Metric::kCompute, verdict == nullptr ? QString() : liveCompute(*verdict, m_limits));
+  set(m_rate, Metric::kTokenRate, verdict == nullptr ? QString() : liveRate(*verdict));
+  set(m_busy, Metric::kProcessBusy, verdict == nullptr ? QString() : liveBusy(*verdict));
+}
+
 void HeadlinePanel::buildUi() {
-  m_verdict = makeFigure(
-      tr("What the steps of the last second were bound by. Floor: for each op the larger of bytes / bandwidth and "
-         "operations / peak, summed. Overhead-bound: the floor is under half of the measured time. Fits in cache: "
-         "the weights and keys of a step are few enough to stay in the cache, as far as that was probed to reach."));
-  m_bandwidth = makeFigure(
-      tr("Bytes that the ops must move (counted from their shapes) / measured time, as a share of the read bandwidth "
-         "that was probed on this machine with as many threads."));
-  m_compute = makeFigure(
-      tr("Operations of the ops (counted, a multiply-add is two) / measured time, as a share of the rate that was "
-         "probed on this machine: int8 block dots and fp32 multiply-adds each against their own."));
-  m_rate = makeFigure(tr("Tokens of this phase / measured time of its steps, over the last second of steps."));
-  m_busy = makeFigure(
-      tr("CPU time of the process / (measured time x threads), as the system reports it. Busy is not computing: a "
-         "thread that waits for memory counts as busy."));
+  for (Figure* figure : {&m_verdict, &m_bandwidth, &m_compute, &m_rate, &m_busy}) *figure = makeFigure();
+  explain(nullptr);
   scaleFonts();
   for (QLabel* label : {m_verdict.value, m_verdict.caption}) {
     label->setMinimumWidth(1);  // may be cut rather than widen the window
@@ -162,6 +201,7 @@ void HeadlinePanel::showWords(const QString& words, const QString& caption) {
     figure.value->clear();
     figure.caption->clear();
   }
+  explain(nullptr);
   setAccessibleDescription(words + QStringLiteral(". ") + caption);
 }
 
@@ -191,6 +231,7 @@ void HeadlinePanel::showVerdict(const core::Verdict& verdict, const QString& oth
   m_busy.value->setText(shareText(verdict.processBusy()));
   m_busy.caption->setText(verdict.num_threads == 1 ? tr("busy, 1 thread")
                                                    : tr("busy, %1 threads").arg(verdict.num_threads));
+  explain(&verdict);
   setAccessibleDescription(QString::fromStdString(core::headline(verdict, m_limits)));
 }
 

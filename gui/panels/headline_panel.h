@@ -34,10 +34,11 @@ class HeadlinePanel : public QWidget {
     QLabel* value;
     QLabel* caption;
   };
-  Figure makeFigure(const QString& tool_tip);
+  Figure makeFigure();
   void buildUi();
   void scaleFonts();
   void refresh();
+  void explain(const core::Verdict* verdict);  // null: the formulas alone
   void showVerdict(const core::Verdict& verdict, const QString& other_phase);
   void showWords(const QString& words, const QString& caption);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "gui/views/requests_layout.h"
 
+#include "gui/paint/metrics.h"
 #include "gui/paint/number_format.h"
 #include "gui/views/words.h"
 
@@ -87,6 +88,61 @@ QString textOf(const core::RequestInfo& request, int column) {
       return millisecondsText(request.tpot_ms);
     default:
       return countText(valueOf(request, column).toLongLong());
+  }
+}
+
+std::optional<Metric> metricOf(int column) {
+  switch (column) {
+    case RequestsModel::kPrompt:
+      return Metric::kPromptTokens;
+    case RequestsModel::kComputed:
+      return Metric::kComputedTokens;
+    case RequestsModel::kOutput:
+      return Metric::kOutputTokens;
+    case RequestsModel::kBlocks:
+      return Metric::kBlocksHeld;
+    case RequestsModel::kHits:
+      return Metric::kPrefixHits;
+    case RequestsModel::kPreemptions:
+      return Metric::kPreemptions;
+    case RequestsModel::kTtft:
+      return Metric::kTtft;
+    case RequestsModel::kTpot:
+      return Metric::kTpot;
+    default:
+      return std::nullopt;
+  }
+}
+
+// The formula of a cell with its numbers.
+QString liveFormula(const core::RequestInfo& request, int column) {
+  const auto minus = [](std::int64_t later, std::int64_t earlier) {
+    return RequestsModel::tr("%1 − %2").arg(durationText(later), durationText(earlier));
+  };
+  if (column == RequestsModel::kTtft && request.first_token_ns) {
+    return RequestsModel::tr("%1 = %2").arg(minus(*request.first_token_ns, request.arrival_ns),
+                                            textOf(request, column));
+  }
+  if (column == RequestsModel::kTpot && request.tpot_ms && request.first_token_ns && request.last_token_ns) {
+    return RequestsModel::tr("(%1) ÷ (%2 − 1) = %3")
+        .arg(minus(*request.last_token_ns, *request.first_token_ns), countText(request.num_output_tokens),
+             textOf(request, column));
+  }
+  return textOf(request, column);
+}
+
+// null: of the column as such.
+QString explainColumn(int column, const core::RequestInfo* request) {
+  if (const std::optional<Metric> metric = metricOf(column)) {
+    return explainMetric(*metric, request == nullptr ? QString() : liveFormula(*request, column));
+  }
+  switch (column) {
+    case RequestsModel::kRequest:
+      return RequestsModel::tr("Label of the request, in the colour of its blocks and lanes");
+    case RequestsModel::kState:
+      return RequestsModel::tr("Where it stands after the last step");
+    default:
+      return RequestsModel::tr("Why it was not taken into the last step, or how it ended");
   }
 }
 
@@ -198,8 +254,7 @@ QVariant RequestsModel::data(const QModelIndex& index, int role) const {
     case Qt::DecorationRole:
       return index.column() == kRequest ? QVariant(swatch(request.seq, m_theme)) : QVariant();
     case Qt::ToolTipRole:
-      return index.column() == kReason ? QVariant(reasonText(request))
-                                       : headerData(index.column(), Qt::Horizontal, role);
+      return tipText(index.column() == kReason ? reasonText(request) : explainColumn(index.column(), &request));
     case Qt::ForegroundRole:
       return isNought(valueOf(request, index.column())) ? QVariant(m_theme.dim) : QVariant();
     case kValueRole:
@@ -210,41 +265,37 @@ QVariant RequestsModel::data(const QModelIndex& index, int role) const {
 }
 
 QVariant RequestsModel::headerData(int section, Qt::Orientation orientation, int role) const {
-  struct Heading {
-    QString title;
-    QString explanation;
-  };
-  const auto heading = [section]() -> Heading {
+  const auto title = [section] {
     switch (section) {
       case kRequest:
-        return {tr("Request"), tr("Label of the request, in the colour of its blocks and lanes")};
+        return tr("Request");
       case kState:
-        return {tr("State"), tr("Where it stands after the last step")};
+        return tr("State");
       case kPrompt:
-        return {tr("Prompt"), tr("Tokens of the prompt, counted")};
+        return tr("Prompt");
       case kComputed:
-        return {tr("Computed"), tr("Tokens whose keys and values are in the cache, counted")};
+        return tr("Computed");
       case kOutput:
-        return {tr("Output"), tr("Tokens sampled so far, counted")};
+        return tr("Output");
       case kBlocks:
-        return {tr("Blocks"), tr("KV blocks it holds now, shared ones included, counted")};
+        return tr("Blocks");
       case kHits:
-        return {tr("Hits"), tr("Prompt tokens taken from the prefix cache instead of computed, counted")};
+        return tr("Hits");
       case kPreemptions:
-        return {tr("Preempt."), tr("How often its blocks were taken away to be recomputed, counted")};
+        return tr("Preempt.");
       case kTtft:
-        return {tr("TTFT"), tr("Time to first token = first token − arrival, on the lane's clock, measured")};
+        return tr("TTFT");
       case kTpot:
-        return {tr("TPOT"), tr("Time per output token = (last − first token) ÷ (output tokens − 1), measured")};
+        return tr("TPOT");
       case kReason:
-        return {tr("Reason"), tr("Why it was not taken into the last step, or how it ended")};
+        return tr("Reason");
       default:
-        return {};
+        return QString();
     }
   };
   if (orientation != Qt::Horizontal) return {};
-  if (role == Qt::DisplayRole) return heading().title;
-  if (role == Qt::ToolTipRole) return heading().explanation;
+  if (role == Qt::DisplayRole) return title();
+  if (role == Qt::ToolTipRole) return tipText(explainColumn(section, nullptr));
   if (role == Qt::TextAlignmentRole) {
     return QVariant::fromValue(Qt::AlignVCenter | (isText(section) ? Qt::AlignLeft : Qt::AlignRight));
   }

@@ -3,6 +3,7 @@
 
 #include "gui/paint/empty_stack.h"
 #include "gui/paint/marks.h"
+#include "gui/paint/metrics.h"
 #include "gui/paint/number_format.h"
 #include "gui/paint/plot_style.h"
 #include "gui/views/words.h"
@@ -154,13 +155,8 @@ void UtilisationView::showFrame(const Frame& frame) {
   if (!frame.steps.empty()) refresh();
 }
 
-void UtilisationView::showEvent(QShowEvent* event) {
-  View::showEvent(event);
-  refresh();
-}
-
 void UtilisationView::refresh() {
-  if (!isVisible() || m_history.empty()) return;
+  if (!inSight() || m_history.empty()) return;
   m_stack->showContent();
   const double to_s = std::max(kShortestSpanS, static_cast<double>(m_history.endNs()) / 1e9);
   const double from_s = std::max(0.0, to_s - m_span_s);
@@ -251,7 +247,7 @@ void UtilisationView::zoom(int direction) {
 bool UtilisationView::eventFilter(QObject* watched, QEvent* event) {
   if (event->type() != QEvent::ToolTip) return View::eventFilter(watched, event);
   const auto* help = static_cast<QHelpEvent*>(event);
-  QToolTip::showText(help->globalPos(), explain(help->pos()), m_plot);
+  QToolTip::showText(help->globalPos(), tipText(explain(help->pos())), m_plot);
   return true;
 }
 
@@ -264,7 +260,7 @@ QString UtilisationView::explain(const QPoint& point) const {
                           "windows of mostly prefill. The wheel shows more or less time.")
                            .arg(durationText(WorkHistory::kBinNs));
   const auto index = static_cast<StripIndex>(at - m_strips.begin());
-  return valuesAt(index, point.x()) + QStringLiteral("\n") + formula(index) + QStringLiteral("\n") + over;
+  return explainMetric(metricOf(index), valuesAt(index, point.x())) + QStringLiteral("\n") + over;
 }
 
 QString UtilisationView::valuesAt(StripIndex index, int x) const {
@@ -277,27 +273,22 @@ QString UtilisationView::valuesAt(StripIndex index, int x) const {
                         : index == kCache || m_limits.measured() ? shareText(value / 100)
                         : index == kBandwidth                    ? byteRateText(value * 1e9)
                                                                  : flopRateText(value * 1e9);
-  return tr("At %1 s: %2").arg(significantText(std::max(0.0, seconds)), words);
+  return tr("%1 at %2 s").arg(words, significantText(std::max(0.0, seconds)));
 }
 
-QString UtilisationView::formula(StripIndex index) {
+Metric UtilisationView::metricOf(StripIndex index) {
   switch (index) {
-    case kTokens:
-      return tr("Tokens computed ÷ time, prompt and output tokens apart. Counted.");
     case kBandwidth:
-      return tr(
-          "Bytes that the steps had to move at least once (weights, KV, activations, scores; counted from the "
-          "shapes) ÷ measured time. 100% is the read bandwidth that the probe reached on this machine.");
+      return Metric::kBandwidth;
     case kCompute:
-      return tr(
-          "FLOPs of the steps (a multiply-add is two; counted from the shapes) ÷ measured time. 100% is what the "
-          "probe reached on this machine; integer dot products are held against the integer rate.");
+      return Metric::kCompute;
     case kCache:
-      return tr("KV blocks held by a request ÷ all blocks, while a step runs. Counted.");
+      return Metric::kStepBlockUse;
+    case kTokens:
     case kNumStrips:
       break;
   }
-  return {};
+  return Metric::kTokenRate;
 }
 
 }  // namespace inferoscope::gui

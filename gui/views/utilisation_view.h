@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "gui/paint/metrics.h"
 #include "gui/views/utilisation_layout.h"
 #include "gui/views/view.h"
 
@@ -27,12 +28,12 @@ class UtilisationView : public View {
   void showModel(const ModelInfo& model) override;
   void showLimits(const core::MachineLimits& limits) override;
   void showFrame(const Frame& frame) override;
+  void refresh() override;
 
   QSize sizeHint() const override { return {520, 480}; }
   QSize minimumSizeHint() const override { return {240, 200}; }
 
  protected:
-  void showEvent(QShowEvent* event) override;
   void changeEvent(QEvent* event) override;
   bool eventFilter(QObject* watched, QEvent* event) override;
 
@@ -48,7 +49,6 @@ class UtilisationView : public View {
   void buildStrip(StripIndex index);
   QCPGraph* addPhaseBand(StripIndex index);
   void applyTheme();
-  void refresh();
   void setData(const RateSeries& rates);
   void setTitles(const RateSeries& rates);
   void setScales(const RateSeries& rates);
@@ -56,7 +56,7 @@ class UtilisationView : public View {
   Strip& strip(StripIndex index) { return m_strips[static_cast<std::size_t>(index)]; }
   QString explain(const QPoint& point) const;
   QString valuesAt(StripIndex index, int x) const;
-  static QString formula(StripIndex index);
+  static Metric metricOf(StripIndex index);
 
   QCustomPlot* m_plot;
   EmptyStack* m_stack;

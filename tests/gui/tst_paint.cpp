@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/paint/metrics.h"
 #include "gui/paint/number_format.h"
 #include "gui/paint/theme.h"
 #include "tests/support/palettes.h"
 
+#include <QRegularExpression>
 #include <QTest>
+#include <QTextDocument>
 
 #include <limits>
 
@@ -24,6 +27,7 @@ class TestPaint : public QObject {
   void textCanBeRead();
   void readableKeepsWhatIsFine();
   void ownersKeepTheirLook();
+  void metricsExplainThemselves();
 };
 
 void TestPaint::numbers_data() {
@@ -40,6 +44,8 @@ void TestPaint::numbers_data() {
   QTest::newRow("KiB") << gui::bytesText(184'320) << "180 KiB";
   QTest::newRow("GiB") << gui::bytesText(std::int64_t{5} << 30) << "5.00 GiB";
   QTest::newRow("GB/s") << gui::byteRateText(34.04e9) << "34.0 GB/s";
+  QTest::newRow("GB moved") << gui::movedBytesText(21.4e9) << "21.4 GB";
+  QTest::newRow("operations") << gui::operationsText(194.2e9) << "194 G";
   QTest::newRow("MB/s") << gui::byteRateText(999.4e6) << "999 MB/s";
   QTest::newRow("never 1,000 MB/s") << gui::byteRateText(999.6e6) << "1.00 GB/s";
   QTest::newRow("GFLOP/s") << gui::flopRateText(194.2e9) << "194 GFLOP/s";
@@ -112,6 +118,23 @@ void TestPaint::ownersKeepTheirLook() {
     for (int b = 0; b < a; ++b) QVERIFY(look(a) != look(b));
   }
   QVERIFY(gui::ownerColor({}, theme) == theme.quiet);
+}
+
+void TestPaint::metricsExplainThemselves() {
+  for (int i = 0; i < static_cast<int>(gui::Metric::kNumMetrics); ++i) {
+    const auto metric = static_cast<gui::Metric>(i);
+    const QStringList lines = gui::explainMetric(metric).split(QLatin1Char('\n'));
+    QCOMPARE(lines.size(), 3);
+    QCOMPARE(lines[0], gui::metricName(metric));
+    QVERIFY(lines[1].startsWith(QStringLiteral("= ")));
+    QVERIFY2(lines[2].startsWith(QStringLiteral("Unit: ")), qPrintable(lines[2]));
+    QVERIFY2(lines[2].contains(QRegularExpression(QStringLiteral("[Mm]easured|[Cc]ounted"))), qPrintable(lines[2]));
+  }
+  const QString live = gui::explainMetric(gui::Metric::kTtft, QStringLiteral("3 s − 1 s = 2 s"));
+  QVERIFY(live.contains(QStringLiteral("\n= 3 s − 1 s = 2 s\n")));
+  QVERIFY(Qt::mightBeRichText(gui::tipText(live)));  // so that it is wrapped
+  QVERIFY(gui::tipText(QStringLiteral("a < b")).contains(QStringLiteral("a &lt; b")));
+  QVERIFY(gui::tipText({}).isEmpty());
 }
 
 QTEST_GUILESS_MAIN(TestPaint)
