@@ -88,7 +88,8 @@ QWidget* KnobsPanel::makeEditor(const core::Knob& knob) {
   }
   auto* spin = new QSpinBox;
   spin->setRange(knob.min, knob.max);
-  spin->setKeyboardTracking(false);  // a number counts once it is typed in full
+  spin->setKeyboardTracking(false);                   // a number counts once it is typed in full
+  spin->setSpecialValueText(words(knob.zero_means));  // Qt shows it for the least value
   if (!knob.unit.empty()) spin->setSuffix(QStringLiteral(" ") + words(knob.unit));
   connect(spin, &QSpinBox::valueChanged, this, [this, &knob](int value) { set(knob, std::to_string(value)); });
   return spin;

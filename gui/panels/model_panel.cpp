@@ -5,10 +5,13 @@
 #include "gui/paint/number_format.h"
 
 #include <QDateTime>
-#include <QPushButton>
+#include <QFileInfo>
+#include <QHBoxLayout>
 #include <QScrollArea>
+#include <QSignalBlocker>
 #include <QVBoxLayout>
 
+#include <algorithm>
 #include <initializer_list>
 #include <utility>
 
@@ -54,6 +57,7 @@ ModelPanel::ModelPanel(QWidget* parent) : QWidget(parent) {
   auto* inner = new QWidget;
   auto* rows = new QVBoxLayout(inner);
   rows->setContentsMargins(8, 4, 8, 4);
+  rows->addWidget(makeRecent());
   rows->addWidget(m_notices);
   rows->addWidget(m_model);
   rows->addWidget(m_limits);
@@ -66,6 +70,76 @@ ModelPanel::ModelPanel(QWidget* parent) : QWidget(parent) {
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->addWidget(scroll);
+}
+
+QWidget* ModelPanel::makeRecent() {
+  m_recent = new QListWidget;
+  m_recent->setObjectName(QStringLiteral("recent-models"));
+  m_recent->setAccessibleName(tr("Recent models"));
+  m_recent->setTextElideMode(Qt::ElideLeft);  // names are at the end
+  m_recent->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  m_open = new QPushButton(tr("Open"));
+  m_open->setObjectName(QStringLiteral("open-recent"));
+  m_open->setEnabled(false);
+  m_estimate = makeLabel();
+  m_estimate->setObjectName(QStringLiteral("memory-estimate"));
+  m_estimate->setText(tr("Choose one to see what it would take of the memory."));
+  m_estimate->setToolTip(
+      tr("Weights as stored + KV budget + activations of the largest step, against the memory that the system says can "
+         "still be had. From the file's header and the knobs, before anything is loaded."));
+  connect(m_recent, &QListWidget::currentItemChanged, this, [this](const QListWidgetItem* item) {
+    m_open->setEnabled(item != nullptr);
+    if (item != nullptr) emit sourceChosen(chosenSource());
+  });
+  connect(m_recent, &QListWidget::itemActivated, this, [this] { emit openClicked(chosenSource()); });
+  connect(m_open, &QPushButton::clicked, this, [this] { emit openClicked(chosenSource()); });
+
+  auto* box = new QWidget;
+  auto* layout = new QVBoxLayout(box);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->addWidget(new QLabel(tr("Recent models")));
+  layout->addWidget(m_recent);
+  auto* row = new QHBoxLayout;
+  row->addWidget(m_estimate, 1);
+  row->addWidget(m_open, 0, Qt::AlignTop);
+  layout->addLayout(row);
+  return box;
+}
+
+QString ModelPanel::chosenSource() const {
+  const QListWidgetItem* item = m_recent->currentItem();
+  return item == nullptr ? QString() : item->data(Qt::UserRole).toString();
+}
+
+void ModelPanel::showRecent(const QStringList& sources) {
+  const QSignalBlocker quiet(m_recent);
+  m_recent->clear();
+  for (const QString& source : sources) {
+    const bool is_file = source.startsWith(QLatin1Char('/'));
+    auto* item = new QListWidgetItem(is_file ? QFileInfo(source).fileName() : source, m_recent);
+    item->setData(Qt::UserRole, source);
+    item->setToolTip(source);
+    if (is_file && !QFileInfo::exists(source)) item->setFlags(Qt::NoItemFlags);
+  }
+  m_open->setEnabled(false);
+  const int num_rows = std::clamp(m_recent->count(), 2, 5);
+  m_recent->setFixedHeight(num_rows * (fontMetrics().height() + 4) + 2 * m_recent->frameWidth());
+}
+
+void ModelPanel::showEstimate(const QString& source, const core::MemoryEstimate& estimate) {
+  const QString sum =
+      tr("%1: weights %2 + KV cache %3 + activations %4 = %5")
+          .arg(QFileInfo(source).fileName(), bytesText(estimate.weight_bytes), bytesText(estimate.kv_bytes),
+               bytesText(estimate.activation_bytes), bytesText(estimate.bytes()));
+  const QString room = estimate.available_bytes > 0 ? tr("; %1 are free.").arg(bytesText(estimate.available_bytes))
+                                                    : tr("; the system does not say what is free.");
+  const QString warning =
+      estimate.fits() ? QString() : tr("<br><b>⚠ It won't fit.</b> Choose a smaller model, or lower the KV budget.");
+  m_estimate->setText((sum + room).toHtmlEscaped() + warning);
+}
+
+void ModelPanel::showEstimateFailure(const QString& source, const QString& reason) {
+  m_estimate->setText(QStringLiteral("%1: %2").arg(QFileInfo(source).fileName(), reason).toHtmlEscaped());
 }
 
 void ModelPanel::showModel(const ModelInfo& model) {

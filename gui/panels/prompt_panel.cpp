@@ -25,6 +25,7 @@ PromptPanel::PromptPanel(QWidget* parent) : QWidget(parent) {
   m_temperature->setSingleStep(0.1);
   m_temperature->setDecimals(1);
   m_temperature->setPrefix(tr("T "));
+  m_temperature->setSpecialValueText(tr("greedy"));
   m_temperature->setToolTip(tr("Temperature: 0 always takes the likeliest token"));
   m_send = new QPushButton(tr("Se&nd"));
   m_send->setObjectName(QStringLiteral("send"));

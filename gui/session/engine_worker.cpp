@@ -45,6 +45,14 @@ void EngineWorker::setState(RunState state) {
   emit runStateChanged(state);
 }
 
+void EngineWorker::estimate(const std::string& source) {
+  try {
+    emit memoryEstimated(QString::fromStdString(source), core::estimateMemory(*core::describeModel(source), m_options));
+  } catch (const std::exception& error) {
+    emit estimateFailed(QString::fromStdString(source), QString::fromUtf8(error.what()));
+  }
+}
+
 void EngineWorker::load(const std::string& source, std::stop_token cancel) {
   core::lowerThreadPriority();  // the machine is shared with the window: it comes first
   const RunState before = m_state;
@@ -65,6 +73,7 @@ bool EngineWorker::tryLoad(const std::string& source, std::stop_token cancel) {
     emit loadProgress(QString::fromUtf8(stage.data(), static_cast<qsizetype>(stage.size())), fraction);
   };
   try {
+    emit memoryEstimated(QString::fromStdString(source), core::estimateMemory(*core::describeModel(source), m_options));
     if (!m_backend) m_backend = core::makeCpuBackend(m_options.threads);
     const auto model = core::loadModel(source, *m_backend, report, std::move(cancel));
     core::Lane lane_a(model, m_backend, m_options);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/engine/experiment.h"
+#include "core/engine/memory_estimate.h"
 #include "core/engine/workload.h"
 #include "core/options.h"
 #include "gui/session/frame.h"
@@ -41,6 +42,7 @@ class EngineWorker : public QObject {
     }
   }
 
+  void estimate(const std::string& source);  // what a load would take of the memory
   void load(const std::string& source, std::stop_token cancel);
   void applyOptions(const core::EngineOptions& options);
   void setScenario(const std::optional<core::Scenario>& scenario);
@@ -58,6 +60,9 @@ class EngineWorker : public QObject {
 
  signals:
   void runStateChanged(inferoscope::gui::RunState state);
+  // Asked for, and at the start of each load.
+  void memoryEstimated(const QString& source, const inferoscope::core::MemoryEstimate& estimate);
+  void estimateFailed(const QString& source, const QString& reason);
   void loadProgress(const QString& stage, double fraction);
   // Frames of this model come through this mailbox.
   void modelLoaded(const inferoscope::gui::ModelInfo& model, std::shared_ptr<inferoscope::gui::FrameMailbox> mailbox);

@@ -15,4 +15,16 @@ void Selection::setHovered(core::SeqId request) {
   emit changed();
 }
 
+void Selection::setBlock(core::BlockId block) {
+  if (block == m_block) return;
+  m_block = block;
+  emit changed();
+}
+
+void Selection::clear() {
+  setHovered({});
+  setRequest({});
+  setBlock({});
+}
+
 }  // namespace inferoscope::gui

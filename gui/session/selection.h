@@ -18,8 +18,12 @@ class Selection : public QObject {
   core::SeqId hovered() const { return m_hovered; }                                // under the mouse, in any view
   core::SeqId shown() const { return m_hovered.valid() ? m_hovered : m_request; }  // what to highlight
 
+  core::BlockId block() const { return m_block; }  // pointed at: by its cell, or by a token that it holds
+
   void setRequest(core::SeqId request);
   void setHovered(core::SeqId request);
+  void setBlock(core::BlockId block);
+  void clear();
 
  signals:
   void changed();
@@ -27,6 +31,7 @@ class Selection : public QObject {
  private:
   core::SeqId m_request;
   core::SeqId m_hovered;
+  core::BlockId m_block;
 };
 
 }  // namespace inferoscope::gui

@@ -53,6 +53,8 @@ void Session::connectWorker() {
     m_limits = limits;
     emit limitsMeasured(limits);
   });
+  connect(m_worker, &EngineWorker::memoryEstimated, this, &Session::memoryEstimated);
+  connect(m_worker, &EngineWorker::estimateFailed, this, &Session::estimateFailed);
   connect(m_worker, &EngineWorker::loadProgress, this, &Session::loadProgress);
   connect(m_worker, &EngineWorker::loadFailed, this, &Session::loadFailed);
   connect(m_worker, &EngineWorker::optionsRefused, this, &Session::optionsRefused);
@@ -68,6 +70,10 @@ void Session::call(void (EngineWorker::*method)(Params...), Values... values) {
   QMetaObject::invokeMethod(
       worker, [worker, method, ... held = std::move(values)] { worker->perform([&] { (worker->*method)(held...); }); },
       Qt::QueuedConnection);
+}
+
+void Session::estimate(const QString& source) {
+  call(&EngineWorker::estimate, source.toStdString());
 }
 
 void Session::load(const QString& source) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/engine/memory_estimate.h"
 #include "core/engine/workload.h"
 #include "core/options.h"
 #include "gui/session/frame.h"
@@ -29,6 +30,7 @@ class Session : public QObject {
   ~Session() override;  // stops the step or load in progress and joins the worker: well under a second
 
   // Commands.
+  void estimate(const QString& source);  // what a load would take: memoryEstimated() or estimateFailed()
   void load(const QString& source);
   void cancelLoad();
   void applyOptions(const core::EngineOptions& options);
@@ -53,6 +55,8 @@ class Session : public QObject {
 
  signals:
   void runStateChanged(RunState state);
+  void memoryEstimated(const QString& source, const core::MemoryEstimate& estimate);  // also as a load begins
+  void estimateFailed(const QString& source, const QString& reason);
   void loadProgress(const QString& stage, double fraction);
   void modelLoaded(const ModelInfo& model);
   void loadFailed(const QString& message);

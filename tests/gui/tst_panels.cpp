@@ -106,6 +106,24 @@ class TestPanels : public QObject {
              qPrintable(panel.sentence()));
   }
 
+  void headlineExplainsItself() {
+    gui::HeadlinePanel panel;
+    panel.showModel(tests::toyModel());
+    panel.showRunState(RunState::kRunning);
+    panel.showLimits(roundLimits());
+    panel.showFrame(frameOf(0, core::Phase::kDecode, 3.2, 2.0));
+    QStringList tips;
+    for (const QLabel* label : panel.findChildren<QLabel*>()) tips << label->toolTip();
+    const QString all = tips.join(QLatin1Char('\n'));
+    for (const char* words :
+         {"3.20 GB ÷ 100 ms = 32.0 GB/s ÷ 40.0 GB/s = 80%", "2.00 G operations ÷ 100 ms = 20.0 GFLOP/s",
+          "4 tokens ÷ 100 ms = 40.0 tok/s", "200 ms ÷ (100 ms × 2) = 100%", "bytes need 80.0 ms"}) {
+      QVERIFY2(all.contains(QString::fromUtf8(words)), qPrintable(all));
+    }
+    panel.showRunState(RunState::kLoading);
+    QVERIFY(!panel.findChild<QLabel*>()->toolTip().contains(QStringLiteral("100 ms")));
+  }
+
   void headlineTellsOfTheOtherPhase() {
     gui::HeadlinePanel panel;
     panel.showModel(tests::toyModel());
@@ -160,6 +178,19 @@ class TestPanels : public QObject {
       QVERIFY(shownBy(panel).contains(text(knob.label)));
       QVERIFY(editor->toolTip().contains(text(knob.explanation).toHtmlEscaped()));
       QCOMPARE(editor->accessibleName(), text(knob.label));
+    }
+  }
+
+  void zeroIsShownAsWhatItMeans() {
+    gui::KnobsPanel panel;
+    panel.showInForce({});
+    for (const core::Knob& knob : core::knobs()) {
+      const auto* spin = panel.findChild<QSpinBox*>(text(knob.id));
+      if (spin == nullptr || knob.min != 0) continue;
+      core::EngineOptions options;
+      knob.set(options, "0");
+      panel.showInForce(options);
+      QCOMPARE(spin->text(), text(knob.zero_means));
     }
   }
 
@@ -324,6 +355,40 @@ class TestPanels : public QObject {
     options.kv_format = "f16";
     panel.showOptions(options);
     QVERIFY(shownBy(panel) != wide);
+  }
+
+  void memoryIsToldBeforeALoad() {
+    gui::ModelPanel panel;
+    core::MemoryEstimate estimate{.weight_bytes = 3 << 20, .kv_bytes = 2 << 20, .activation_bytes = 1 << 20};
+    estimate.available_bytes = 8 << 20;
+    panel.showEstimate(QStringLiteral("/models/some.gguf"), estimate);
+    QVERIFY(
+        shownBy(panel).contains(QStringLiteral("some.gguf: weights 3.00 MiB + KV cache 2.00 MiB + activations 1.00 "
+                                               "MiB = 6.00 MiB; 8.00 MiB are free.")));
+    QVERIFY(!shownBy(panel).contains(QStringLiteral("won't fit")));
+    estimate.available_bytes = 5 << 20;
+    panel.showEstimate(QStringLiteral("/models/some.gguf"), estimate);
+    QVERIFY(shownBy(panel).contains(QStringLiteral("won't fit")));
+    panel.showEstimateFailure(QStringLiteral("/models/some.gguf"), QStringLiteral("file is <empty>"));
+    QVERIFY(shownBy(panel).contains(QStringLiteral("file is &lt;empty&gt;")));
+  }
+
+  void recentModelsCanBeOpened() {
+    gui::ModelPanel panel;
+    QSignalSpy chosen(&panel, &gui::ModelPanel::sourceChosen);
+    QSignalSpy opened(&panel, &gui::ModelPanel::openClicked);
+    panel.showRecent({QStringLiteral("default"), QStringLiteral("/nowhere/gone.gguf")});
+    auto* list = panel.findChild<QListWidget*>();
+    QCOMPARE(list->count(), 2);
+    QCOMPARE(list->item(1)->text(), QStringLiteral("gone.gguf"));
+    QVERIFY(!list->item(1)->flags().testFlag(Qt::ItemIsEnabled));
+    QVERIFY(!button(panel, QStringLiteral("Open"))->isEnabled());
+    list->setCurrentRow(0);
+    QCOMPARE(chosen.count(), 1);
+    QCOMPARE(chosen.at(0).at(0).toString(), QStringLiteral("default"));
+    button(panel, QStringLiteral("Open"))->click();
+    QCOMPARE(opened.count(), 1);
+    QCOMPARE(opened.at(0).at(0).toString(), QStringLiteral("default"));
   }
 
   void messagesCanBeCopiedAndClosed() {
