@@ -135,13 +135,28 @@ void LaneHistory::leaveEnded(const core::Snapshot& snapshot) {
   std::erase_if(m_set_back, ended);
 }
 
-LaneUse laneUse(const std::deque<LaneColumn>& columns, std::size_t first) {
+LaneUse laneUse(const std::deque<LaneColumn>& columns, std::size_t first, std::size_t end) {
   LaneUse use;
-  for (std::size_t i = first; i < columns.size(); ++i) {
+  for (std::size_t i = first; i < end; ++i) {
     use.ran += columns[i].num_ran;
     use.places += columns[i].num_places;
   }
   return use;
+}
+
+void LaneWindow::goBack(const std::deque<LaneColumn>& columns, int num_columns, int num_seen) {
+  const auto after = static_cast<std::int64_t>(numAfter(columns, num_seen)) + num_columns;
+  const auto most = std::max<std::int64_t>(0, std::ssize(columns) - num_seen);
+  if (after <= 0 || most == 0) return goLive();
+  const auto last = static_cast<std::size_t>(std::ssize(columns) - 1 - std::min(after, most));
+  m_last_step = columns[last].step_index;
+}
+
+std::size_t LaneWindow::numAfter(const std::deque<LaneColumn>& columns, int num_seen) const {
+  if (!m_last_step) return 0;
+  const auto after = std::ranges::upper_bound(columns, *m_last_step, {}, &LaneColumn::step_index);
+  const auto most = std::max<std::int64_t>(0, std::ssize(columns) - num_seen);
+  return static_cast<std::size_t>(std::min<std::int64_t>(columns.end() - after, most));
 }
 
 int LanesLayout::columnX(std::size_t column) const {
@@ -156,12 +171,12 @@ QRect LanesLayout::queueLane(int lane) const {
   return QRect(queue.left(), queue.top() + lane * queue_lane, queue.width(), queue_lane);
 }
 
-LanesLayout layoutLanes(const QSize& size, int line_height, const std::deque<LaneColumn>& columns, int column_width) {
+LanesLayout layoutLanes(const QSize& size, int line_height, const std::deque<LaneColumn>& columns, int column_width,
+                        const LaneWindow& window, int live_width) {
   const QRect inner = QRect(QPoint(), size).adjusted(kMargin, kMargin, -kMargin, -kMargin);
   LanesLayout layout;
   layout.gutter = inner.width() < kNarrow ? 0 : kGutter;
   layout.column_width = column_width;
-  layout.num_columns = columns.size();
   const int left = inner.left() + layout.gutter;
   const int width = std::max(0, inner.width() - layout.gutter);
 
@@ -180,8 +195,13 @@ LanesLayout layoutLanes(const QSize& size, int line_height, const std::deque<Lan
   layout.axis = QRect(left, layout.legend.top() - line_height - 2, width, line_height);
 
   const auto seen = static_cast<std::size_t>(width / std::max(1, column_width));
-  layout.first_column = columns.size() > seen ? columns.size() - seen : 0;
-  for (std::size_t i = layout.first_column; i < columns.size(); ++i) {
+  layout.num_columns = columns.size() - window.numAfter(columns, static_cast<int>(seen));
+  layout.first_column = layout.num_columns > seen ? layout.num_columns - seen : 0;
+  if (!window.live()) {
+    layout.live = QRect(layout.summary.right() + 1 - live_width, layout.summary.top() - 1, live_width, line_height + 2);
+    layout.summary.setRight(layout.live.left() - kSpacing);
+  }
+  for (std::size_t i = layout.first_column; i < layout.num_columns; ++i) {
     const LaneColumn& column = columns[i];
     layout.batch_lanes = std::max({layout.batch_lanes, column.num_places, static_cast<int>(column.batch.size())});
     layout.queue_lanes = std::max(layout.queue_lanes, static_cast<int>(column.queue.size()));
@@ -198,8 +218,8 @@ std::optional<LaneHit> hitLane(const LanesLayout& layout, const std::deque<LaneC
   if (point.x() < layout.batch.left() || point.x() > layout.batch.right()) return std::nullopt;
   if (point.y() < layout.ran.top() || point.y() >= layout.axis.bottom()) return std::nullopt;
   const auto back = static_cast<std::size_t>((layout.batch.right() - point.x()) / layout.column_width);
-  if (back >= columns.size()) return std::nullopt;
-  LaneHit hit{.column = columns.size() - 1 - back};
+  if (back >= layout.num_columns) return std::nullopt;
+  LaneHit hit{.column = layout.num_columns - 1 - back};
   const LaneColumn& column = columns[hit.column];
   const auto cellOf = [&](const QRect& lanes, int height, const std::vector<LaneCell>& cells) -> const LaneCell* {
     if (!lanes.contains(point) || height <= 0) return nullptr;

@@ -68,16 +68,31 @@ class LaneHistory {
   std::vector<core::SeqId> m_set_back;  // preempted and not admitted again yet
 };
 
-// Place-steps of the columns from `first` on: how many ran, of how many there were.
+// Place-steps of some columns: how many ran, of how many there were.
 struct LaneUse {
   std::int64_t ran = 0;
   std::int64_t places = 0;
 };
-LaneUse laneUse(const std::deque<LaneColumn>& columns, std::size_t first);
+LaneUse laneUse(const std::deque<LaneColumn>& columns, std::size_t first, std::size_t end);
 
-// The parts of the view. Columns are right-aligned: the latest step is at the right edge.
+// Which steps are in sight: the latest ones, or those up to a step that somebody went back to.
+class LaneWindow {
+ public:
+  bool live() const { return !m_last_step; }
+  void goLive() { m_last_step.reset(); }
+  // By so many columns; forward past the latest one: live again.
+  void goBack(const std::deque<LaneColumn>& columns, int num_columns, int num_seen);
+  // How many columns are right of the window. A step that is forgotten meanwhile gives way to the oldest known ones.
+  std::size_t numAfter(const std::deque<LaneColumn>& columns, int num_seen) const;
+
+ private:
+  std::optional<std::int64_t> m_last_step;  // at the right edge; none: the latest
+};
+
+// The parts of the view. Columns are right-aligned: the last step in sight is at the right edge.
 struct LanesLayout {
   QRect summary;
+  QRect live;     // the button that returns to the latest step; only in the past
   QRect ran;      // strip: who ran of how many, a bar per step
   QRect waiting;  // strip: length of the queue
   QRect batch;    // lanes
@@ -91,14 +106,17 @@ struct LanesLayout {
   int queue_lanes = 0;
   int column_width = 0;
   std::size_t first_column = 0;  // first one that is seen
-  std::size_t num_columns = 0;   // in the history
+  std::size_t num_columns = 0;   // up to the last one that is seen
 
   int columnX(std::size_t column) const;
+  int numSeen() const { return column_width > 0 ? batch.width() / column_width : 0; }
   QRect batchLane(int lane) const;
   QRect queueLane(int lane) const;
 };
 
-LanesLayout layoutLanes(const QSize& size, int line_height, const std::deque<LaneColumn>& columns, int column_width);
+// live_width: of the button that returns to the latest step.
+LanesLayout layoutLanes(const QSize& size, int line_height, const std::deque<LaneColumn>& columns, int column_width,
+                        const LaneWindow& window = {}, int live_width = 0);
 
 // What is under the mouse.
 struct LaneHit {

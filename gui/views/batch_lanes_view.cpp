@@ -2,12 +2,14 @@
 #include "gui/views/batch_lanes_view.h"
 
 #include "gui/paint/marks.h"
+#include "gui/paint/metrics.h"
 #include "gui/paint/number_format.h"
 #include "gui/paint/theme.h"
 #include "gui/views/lane_marks.h"
 #include "gui/views/words.h"
 
 #include <QHelpEvent>
+#include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
@@ -23,6 +25,7 @@ namespace {
 
 constexpr int kLeastColumn = 3;
 constexpr int kWidestColumn = 48;
+constexpr int kWheelColumns = 5;  // a notch, sideways
 
 double share(std::int64_t part, std::int64_t all) {
   return all > 0 ? static_cast<double>(part) / static_cast<double>(all) : 0.0;
@@ -34,7 +37,7 @@ bool isSeen(const LanesLayout& layout, const std::deque<LaneColumn>& columns, co
   const auto holds = [seq](const std::vector<LaneCell>& cells) {
     return std::ranges::find(cells, seq, &LaneCell::seq) != cells.end();
   };
-  for (std::size_t i = layout.first_column; i < columns.size(); ++i) {
+  for (std::size_t i = layout.first_column; i < layout.num_columns; ++i) {
     if (holds(columns[i].batch) || holds(columns[i].queue)) return true;
   }
   return false;
@@ -49,14 +52,18 @@ int gapOf(int lane_height) {
 
 BatchLanesView::BatchLanesView(Selection& selection, QWidget* parent) : View(selection, parent) {
   setMouseTracking(true);
+  setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Batch lanes"));
-  setAccessibleDescription(tr("Which requests ran, waited or were preempted in each step"));
+  setAccessibleDescription(
+      tr("Which requests ran, waited or were preempted in each step. The left and right arrow "
+         "keys go to earlier and later steps, End to the latest."));
   connect(&selection, &Selection::changed, this, qOverload<>(&QWidget::update));
 }
 
 void BatchLanesView::showModel(const ModelInfo&) {
   m_has_model = true;
   m_history.clear();
+  m_window.goLive();
   m_snapshot.reset();
   update();
 }
@@ -70,7 +77,9 @@ void BatchLanesView::showFrame(const Frame& frame) {
 }
 
 LanesLayout BatchLanesView::layoutNow() const {
-  return layoutLanes(size(), QFontMetrics(smallFont(font())).height(), m_history.columns(), m_column_width);
+  const QFontMetrics metrics(smallFont(font()));
+  return layoutLanes(size(), metrics.height(), m_history.columns(), m_column_width, m_window,
+                     metrics.horizontalAdvance(liveWords()) + 2 * kMargin);
 }
 
 void BatchLanesView::paintEvent(QPaintEvent*) {
@@ -89,11 +98,23 @@ void BatchLanesView::paintEvent(QPaintEvent*) {
   paintNames(painter, layout, theme);
   paintAxis(painter, layout, theme);
   paintLegend(painter, layout, theme);
+  paintLive(painter, layout, theme);
+}
+
+QString BatchLanesView::liveWords() {
+  return tr("▶ live");
+}
+
+void BatchLanesView::paintLive(QPainter& painter, const LanesLayout& layout, const Theme& theme) const {
+  if (layout.live.isEmpty()) return;
+  painter.fillRect(layout.live, theme.text);
+  painter.setPen(theme.surface);
+  painter.drawText(layout.live, Qt::AlignCenter, liveWords());
 }
 
 void BatchLanesView::paintSummary(QPainter& painter, const LanesLayout& layout, const Theme& theme) const {
-  const LaneColumn& last = m_history.columns().back();
-  const LaneUse use = laneUse(m_history.columns(), layout.first_column);
+  const LaneColumn& last = m_history.columns()[layout.num_columns - 1];
+  const LaneUse use = laneUse(m_history.columns(), layout.first_column, layout.num_columns);
   const QString now = tr("ran %1 of %2 · waiting %3").arg(last.num_ran).arg(last.num_places).arg(last.num_waiting);
   const QString idle = tr("idle place-steps %1 of %2 · %3")
                            .arg(countText(use.places - use.ran), countText(use.places),
@@ -110,7 +131,7 @@ void BatchLanesView::paintSummary(QPainter& painter, const LanesLayout& layout, 
 void BatchLanesView::paintStrips(QPainter& painter, const LanesLayout& layout, const Theme& theme) const {
   const auto& columns = m_history.columns();
   int most_waiting = 4;  // so that one in the queue doesn't look like a crowd
-  for (std::size_t i = layout.first_column; i < columns.size(); ++i) {
+  for (std::size_t i = layout.first_column; i < layout.num_columns; ++i) {
     most_waiting = std::max(most_waiting, columns[i].num_waiting);
   }
   const int gap = layout.column_width >= 6 ? 1 : 0;
@@ -118,7 +139,7 @@ void BatchLanesView::paintStrips(QPainter& painter, const LanesLayout& layout, c
     const int height = static_cast<int>(std::ceil(strip.height() * std::clamp(part, 0.0, 1.0)));
     painter.fillRect(layout.columnX(column), strip.bottom() + 1 - height, layout.column_width - gap, height, color);
   };
-  for (std::size_t i = layout.first_column; i < columns.size(); ++i) {
+  for (std::size_t i = layout.first_column; i < layout.num_columns; ++i) {
     bar(layout.ran, i, 1, theme.well);
     bar(layout.ran, i, share(columns[i].num_ran, columns[i].num_places), theme.quiet);
     bar(layout.waiting, i, share(columns[i].num_waiting, most_waiting), theme.quiet);
@@ -146,7 +167,7 @@ void BatchLanesView::paintLanes(QPainter& painter, const LanesLayout& layout, co
     const QRect place(layout.columnX(column), lane.top(), layout.column_width, lane.height() - gapOf(lane.height()));
     paintLaneCell(painter, place, cell, fade && cell.seq != shown, theme);
   };
-  for (std::size_t i = layout.first_column; i < columns.size(); ++i) {
+  for (std::size_t i = layout.first_column; i < layout.num_columns; ++i) {
     const int in_batch = std::min(layout.batch_lanes, static_cast<int>(columns[i].batch.size()));
     const int in_queue = std::min(layout.queue_lanes, static_cast<int>(columns[i].queue.size()));
     for (int k = 0; k < in_batch; ++k) paintCell(layout.batchLane(k), i, columns[i].batch[static_cast<std::size_t>(k)]);
@@ -172,7 +193,7 @@ void BatchLanesView::paintNames(QPainter& painter, const LanesLayout& layout, co
   put(layout.waiting, tr("waiting"), theme.dim);
   if (layout.queue_lanes > 0) put(layout.queueLane(0), tr("queue"), theme.dim);
   if (layout.batch_lane < metrics.height() - 2) return;
-  const std::vector<LaneCell>& places = m_history.columns().back().batch;
+  const std::vector<LaneCell>& places = m_history.columns()[layout.num_columns - 1].batch;
   for (int i = 0; i < std::min(layout.batch_lanes, static_cast<int>(places.size())); ++i) {
     const core::SeqId seq = places[static_cast<std::size_t>(i)].seq;
     if (!seq.valid()) continue;
@@ -187,8 +208,8 @@ void BatchLanesView::paintAxis(QPainter& painter, const LanesLayout& layout, con
   const auto every = std::max(1, (label_width + 2 * kMargin) / layout.column_width + 1);
   painter.setPen(theme.dim);
   int free_right = layout.axis.right() + 1;
-  for (std::size_t i = columns.size(); i-- > layout.first_column;) {
-    const bool latest = i + 1 == columns.size();
+  for (std::size_t i = layout.num_columns; i-- > layout.first_column;) {
+    const bool latest = i + 1 == layout.num_columns;
     if (!latest && columns[i].step_index % every != 0) continue;
     const QString words =
         latest ? tr("step %1").arg(countText(columns[i].step_index)) : countText(columns[i].step_index);
@@ -225,23 +246,73 @@ core::SeqId BatchLanesView::requestAt(const QPoint& point) const {
   return hit && hit->cell != nullptr ? hit->cell->seq : core::SeqId{};
 }
 
+// Dragged, the steps follow the mouse.
 void BatchLanesView::mouseMoveEvent(QMouseEvent* event) {
-  m_selection.setHovered(requestAt(event->position().toPoint()));
+  const QPoint point = event->position().toPoint();
+  if (m_drag && (event->buttons() & Qt::LeftButton) != 0) {
+    const int columns = (point.x() - m_drag->x) / m_column_width;
+    if (columns == 0) return;
+    *m_drag = {.x = m_drag->x + columns * m_column_width, .moved = true};
+    return goBack(columns);
+  }
+  m_selection.setHovered(requestAt(point));
 }
 
 void BatchLanesView::mousePressEvent(QMouseEvent* event) {
-  if (event->button() == Qt::LeftButton) m_selection.setRequest(requestAt(event->position().toPoint()));
+  if (event->button() != Qt::LeftButton) return;
+  const QPoint point = event->position().toPoint();
+  if (layoutNow().live.contains(point)) return goLive();
+  m_drag = Drag{.x = point.x(), .moved = false};
 }
 
-// More or fewer steps at once.
+void BatchLanesView::mouseReleaseEvent(QMouseEvent* event) {
+  if (m_drag && !m_drag->moved) m_selection.setRequest(requestAt(event->position().toPoint()));
+  m_drag.reset();
+}
+
+// Up and down: more or fewer steps at once. Sideways, or with Shift: earlier or later steps.
 void BatchLanesView::wheelEvent(QWheelEvent* event) {
-  if (event->angleDelta().y() == 0) return;
-  const double factor = event->angleDelta().y() > 0 ? 1.25 : 0.8;
-  const int wider = event->angleDelta().y() > 0 ? m_column_width + 1 : m_column_width - 1;
+  const QPoint turn = event->angleDelta();
+  const bool sideways = turn.x() != 0 || event->modifiers().testFlag(Qt::ShiftModifier);
+  const int amount = turn.x() != 0 ? turn.x() : turn.y();
+  if (amount == 0) return;
+  event->accept();
+  if (sideways) return goBack(amount > 0 ? kWheelColumns : -kWheelColumns);
+  const double factor = amount > 0 ? 1.25 : 0.8;
+  const int wider = amount > 0 ? m_column_width + 1 : m_column_width - 1;
   const int scaled = static_cast<int>(std::lround(m_column_width * factor));
   m_column_width =
       std::clamp(factor > 1 ? std::max(wider, scaled) : std::min(wider, scaled), kLeastColumn, kWidestColumn);
-  event->accept();
+  update();
+}
+
+void BatchLanesView::keyPressEvent(QKeyEvent* event) {
+  const int page = std::max(1, layoutNow().numSeen() - 1);
+  switch (event->key()) {
+    case Qt::Key_Left:
+      return goBack(1);
+    case Qt::Key_Right:
+      return goBack(-1);
+    case Qt::Key_PageUp:
+      return goBack(page);
+    case Qt::Key_PageDown:
+      return goBack(-page);
+    case Qt::Key_Home:
+      return goBack(static_cast<int>(m_history.columns().size()));
+    case Qt::Key_End:
+      return goLive();
+    default:
+      return View::keyPressEvent(event);
+  }
+}
+
+void BatchLanesView::goBack(int num_columns) {
+  m_window.goBack(m_history.columns(), num_columns, layoutNow().numSeen());
+  update();
+}
+
+void BatchLanesView::goLive() {
+  m_window.goLive();
   update();
 }
 
@@ -253,18 +324,22 @@ bool BatchLanesView::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return View::event(event);
   const auto* help = static_cast<QHelpEvent*>(event);
   const QString words = explain(help->pos());
-  words.isEmpty() ? QToolTip::hideText() : QToolTip::showText(help->globalPos(), words, this);
+  words.isEmpty() ? QToolTip::hideText() : QToolTip::showText(help->globalPos(), tipText(words), this);
   return true;
 }
 
 QString BatchLanesView::explain(const QPoint& point) const {
   const LanesLayout layout = layoutNow();
   if (m_history.columns().empty()) return {};
+  if (layout.live.contains(point)) return tr("Back to the latest step, and stay there");
   if (layout.summary.contains(point)) {
-    return tr(
-        "A place-step is one place of the batch in one step; idle = nobody was computed there. Counted over the "
-        "steps in sight, from the records of the scheduler. Lanes are places given by this view; the engine "
-        "itself numbers none. The wheel shows more or fewer steps.");
+    const LaneUse use = laneUse(m_history.columns(), layout.first_column, layout.num_columns);
+    const std::int64_t idle = use.places - use.ran;
+    return explainMetric(
+               Metric::kIdlePlaces,
+               tr("%1 ÷ %2 = %3").arg(countText(idle), countText(use.places), shareText(share(idle, use.places)))) +
+           tr("\nLanes are places given by this view; the engine itself numbers none. The wheel shows more or fewer "
+              "steps; drag them, or turn the wheel with Shift, to see earlier ones.");
   }
   const auto hit = hitLane(layout, m_history.columns(), point);
   if (!hit) return {};

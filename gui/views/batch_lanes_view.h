@@ -5,6 +5,7 @@
 #include "gui/views/view.h"
 
 #include <memory>
+#include <optional>
 
 namespace inferoscope::gui {
 
@@ -28,12 +29,22 @@ class BatchLanesView : public View {
   void paintEvent(QPaintEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
   void wheelEvent(QWheelEvent* event) override;
   void leaveEvent(QEvent* event) override;
   bool event(QEvent* event) override;
 
  private:
+  struct Drag {
+    int x = 0;  // where the mouse took hold
+    bool moved = false;
+  };
+
   LanesLayout layoutNow() const;
+  void goBack(int num_columns);
+  void goLive();
+  static QString liveWords();
   core::SeqId requestAt(const QPoint& point) const;
   QString explain(const QPoint& point) const;
   QString columnText(const LaneColumn& column) const;
@@ -43,10 +54,13 @@ class BatchLanesView : public View {
   void paintLanes(QPainter& painter, const LanesLayout& layout, const Theme& theme) const;
   void paintNames(QPainter& painter, const LanesLayout& layout, const Theme& theme) const;
   void paintAxis(QPainter& painter, const LanesLayout& layout, const Theme& theme) const;
+  void paintLive(QPainter& painter, const LanesLayout& layout, const Theme& theme) const;
   void paintLegend(QPainter& painter, const LanesLayout& layout, const Theme& theme) const;
 
   bool m_has_model = false;
   int m_column_width = 10;
+  LaneWindow m_window;
+  std::optional<Drag> m_drag;  // while the button is down
   LaneHistory m_history;
   std::shared_ptr<const core::Snapshot> m_snapshot;
 };

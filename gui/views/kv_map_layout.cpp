@@ -116,6 +116,12 @@ int KvMapGrid::blockAt(const QPoint& point) const {
   return block < num_blocks ? static_cast<int>(block) : -1;
 }
 
+int KvMapGrid::moved(int block, int right, int down) const {
+  if (block < 0 || block >= num_blocks) return num_blocks > 0 ? 0 : -1;
+  const int there = block + (right + down * columns) * blocks_per_pixel;
+  return there >= 0 && there < num_blocks ? there : block;
+}
+
 KvMapLayout layoutKvMap(const QSize& size, int gauge_height, int line_height) {
   const QRect inner = QRect(QPoint(), size).adjusted(kMargin, kMargin, -kMargin, -kMargin);
   KvMapLayout layout;

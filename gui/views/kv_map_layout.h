@@ -37,6 +37,8 @@ struct KvMapGrid {
 
   QRect cellRect(int block) const;         // of a block, never empty
   int blockAt(const QPoint& point) const;  // -1: none
+  // So many columns right and rows down of a block, as far as there are any; the first one from none.
+  int moved(int block, int right, int down) const;
 };
 
 inline constexpr int kLeastCell = 6;   // from here on whole cells with a gap

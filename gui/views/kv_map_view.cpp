@@ -2,12 +2,14 @@
 #include "gui/views/kv_map_view.h"
 
 #include "gui/paint/marks.h"
+#include "gui/paint/metrics.h"
 #include "gui/paint/number_format.h"
 #include "gui/paint/theme.h"
 #include "gui/views/kv_map_raster.h"
 #include "gui/views/words.h"
 
 #include <QHelpEvent>
+#include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
@@ -19,6 +21,7 @@ namespace inferoscope::gui {
 
 namespace {
 
+constexpr int kLeastRing = 9;    // around the block that is pointed at
 constexpr int kOutlineCell = 4;  // smaller cells stand out by the others' fading alone
 
 double share(std::int64_t part, std::int64_t all) {
@@ -35,9 +38,21 @@ core::BlockInfo sample(core::BlockState state) {
 
 KvMapView::KvMapView(Selection& selection, QWidget* parent) : View(selection, parent) {
   setMouseTracking(true);
+  setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("KV block map"));
-  setAccessibleDescription(tr("One cell for each block of the KV cache, coloured by the request that holds it"));
-  connect(&selection, &Selection::changed, this, qOverload<>(&QWidget::update));
+  connect(&selection, &Selection::changed, this, &KvMapView::obeySelection);
+  obeySelection();
+}
+
+// What is pointed at is said to those who don't see it.
+void KvMapView::obeySelection() {
+  const int block = m_selection.block().value;
+  const bool there = m_snapshot && block >= 0 && block < static_cast<int>(m_snapshot->blocks.size());
+  setAccessibleDescription(there ? blockText(block)
+                                 : tr("One cell for each block of the KV cache, coloured by the request that holds it. "
+                                      "The arrow keys go from block to block, Enter chooses the request that holds "
+                                      "one."));
+  update();
 }
 
 void KvMapView::showModel(const ModelInfo&) {
@@ -74,6 +89,10 @@ void KvMapView::paintEvent(QPaintEvent*) {
   paintGauges(painter, layout, counts, theme);
   paintMap(painter, theme);
   paintLegend(painter, layout.legend, counts, theme);
+  if (!m_by_keyboard) return;
+  painter.setBrush(Qt::NoBrush);
+  painter.setPen(QPen(palette().color(QPalette::Highlight), 2));
+  painter.drawRect(rect().adjusted(1, 1, -1, -1));
 }
 
 void KvMapView::paintGauges(QPainter& painter, const KvMapLayout& layout, const BlockCounts& counts,
@@ -99,6 +118,22 @@ void KvMapView::paintMap(QPainter& painter, const Theme& theme) const {
   painter.drawImage(places.area, image);  // scaled to the nearest pixel
   if (places.cell >= kLabelCell) paintLabels(painter, places, image);
   paintOutlines(painter, places, theme);
+  paintPointed(painter, places, theme);
+}
+
+// The block that is pointed at: a ring around it, of a size that can be found at any density.
+void KvMapView::paintPointed(QPainter& painter, const KvMapGrid& places, const Theme& theme) const {
+  const int block = m_selection.block().value;
+  if (block < 0 || block >= places.num_blocks) return;
+  const QRect cell = places.cellRect(block);
+  const int wider = std::max(0, (kLeastRing - std::min(cell.width(), cell.height()) + 1) / 2);
+  const QRect ring = cell.adjusted(-wider, -wider, wider, wider);
+  painter.setBrush(Qt::NoBrush);
+  painter.setPen(QPen(theme.surface, 1));
+  painter.drawRect(ring.adjusted(1, 1, -2, -2));
+  painter.drawRect(ring.adjusted(-3, -3, 2, 2));
+  painter.setPen(QPen(theme.outline, 3));
+  painter.drawRect(ring.adjusted(-1, -1, 0, 0));
 }
 
 // Ids, and ref counts where they say more than "used".
@@ -157,17 +192,60 @@ void KvMapView::paintLegend(QPainter& painter, const QRect& area, const BlockCou
   }
 }
 
-core::SeqId KvMapView::ownerAt(const QPoint& point) const {
-  const int block = grid().blockAt(point);
-  return block < 0 ? core::SeqId{} : m_snapshot->blocks[static_cast<std::size_t>(block)].owner;
+core::SeqId KvMapView::ownerOf(int block) const {
+  const bool there = m_snapshot && block >= 0 && block < static_cast<int>(m_snapshot->blocks.size());
+  return there ? m_snapshot->blocks[static_cast<std::size_t>(block)].owner : core::SeqId{};
 }
 
 void KvMapView::mouseMoveEvent(QMouseEvent* event) {
-  m_selection.setHovered(ownerAt(event->position().toPoint()));
+  m_selection.setHovered(ownerOf(grid().blockAt(event->position().toPoint())));
 }
 
 void KvMapView::mousePressEvent(QMouseEvent* event) {
-  if (event->button() == Qt::LeftButton) m_selection.setRequest(ownerAt(event->position().toPoint()));
+  if (event->button() != Qt::LeftButton) return;
+  const int block = grid().blockAt(event->position().toPoint());
+  m_selection.setBlock(core::BlockId{block});
+  m_selection.setRequest(ownerOf(block));
+}
+
+void KvMapView::keyPressEvent(QKeyEvent* event) {
+  const KvMapGrid places = grid();
+  const int block = m_selection.block().value;
+  const auto go = [&](int to) { m_selection.setBlock(core::BlockId{to}); };
+  switch (event->key()) {
+    case Qt::Key_Left:
+      return go(places.moved(block, -1, 0));
+    case Qt::Key_Right:
+      return go(places.moved(block, 1, 0));
+    case Qt::Key_Up:
+      return go(places.moved(block, 0, -1));
+    case Qt::Key_Down:
+      return go(places.moved(block, 0, 1));
+    case Qt::Key_Home:
+      return go(places.num_blocks > 0 ? 0 : -1);
+    case Qt::Key_End:
+      return go(places.num_blocks - 1);
+    case Qt::Key_Return:
+    case Qt::Key_Enter:
+      return m_selection.setRequest(ownerOf(block));
+    case Qt::Key_Escape:
+      return m_selection.clear();
+    default:
+      return View::keyPressEvent(event);
+  }
+}
+
+// The ring is for those who came by keyboard: who clicked knows where he is.
+void KvMapView::focusInEvent(QFocusEvent* event) {
+  View::focusInEvent(event);
+  m_by_keyboard = event->reason() == Qt::TabFocusReason || event->reason() == Qt::BacktabFocusReason;
+  update();
+}
+
+void KvMapView::focusOutEvent(QFocusEvent* event) {
+  View::focusOutEvent(event);
+  m_by_keyboard = false;
+  update();
 }
 
 void KvMapView::leaveEvent(QEvent*) {
@@ -178,30 +256,33 @@ bool KvMapView::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return View::event(event);
   const auto* help = static_cast<QHelpEvent*>(event);
   const QString words = explain(help->pos());
-  words.isEmpty() ? QToolTip::hideText() : QToolTip::showText(help->globalPos(), words, this);
+  words.isEmpty() ? QToolTip::hideText() : QToolTip::showText(help->globalPos(), tipText(words), this);
   return true;
 }
 
 QString KvMapView::explain(const QPoint& point) const {
   if (!m_snapshot || m_snapshot->blocks.empty()) return {};
   const KvMapLayout layout = parts();
-  const QString counted = tr("Counted from the cache's own tables after a step.");
+  const BlockCounts counts = countBlocks(m_snapshot->blocks);
+  const auto quotient = [](std::int64_t part, std::int64_t all) {
+    return tr("%1 ÷ %2 = %3").arg(countText(part), countText(all), shareText(share(part, all)));
+  };
   if (layout.block_gauge.contains(point)) {
-    return tr("Block use = blocks held by a request ÷ all blocks; a shared block counts once. A block has %1 slots and "
-              "%2.\n%3")
-        .arg(countText(m_snapshot->block_size), bytesText(m_snapshot->kv_block_bytes), counted);
+    return explainMetric(Metric::kBlockUse, quotient(counts.held(), counts.all())) +
+           tr("\nA block has %1 slots and %2.")
+               .arg(countText(m_snapshot->block_size), bytesText(m_snapshot->kv_block_bytes));
   }
   if (layout.slot_gauge.contains(point)) {
-    const BlockCounts counts = countBlocks(m_snapshot->blocks);
     const std::int64_t held = counts.held() * m_snapshot->block_size;
-    return tr("Slot use = token slots that hold a computed token ÷ all slots. Within the held blocks %1 of %2 slots "
-              "are filled (%3); the rest is reserved or lost to fragmentation.\n%4")
-        .arg(countText(counts.held_slots), countText(held), shareText(share(counts.held_slots, held)), counted);
+    return explainMetric(Metric::kSlotUse, quotient(counts.held_slots, counts.all() * m_snapshot->block_size)) +
+           tr("\nWithin the held blocks: %1; the rest is reserved or lost to fragmentation.")
+               .arg(quotient(counts.held_slots, held));
   }
   if (layout.legend.contains(point)) {
-    return tr("used: held by one request, filled from below by its tokens; shared: held by several; cached: free, but "
-              "its content can still be hit by a prompt that begins alike; free: empty.\n%1")
-        .arg(counted);
+    return tr(
+        "used: held by one request, filled from below by its tokens; shared: held by several; cached: free, but "
+        "its content can still be hit by a prompt that begins alike; free: empty.\nCounted from the cache's own "
+        "tables after a step.");
   }
   const int block = grid().blockAt(point);
   return block < 0 ? QString() : blockText(block);

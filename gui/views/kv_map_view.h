@@ -31,21 +31,27 @@ class KvMapView : public View {
   void mouseMoveEvent(QMouseEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
   void leaveEvent(QEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void focusInEvent(QFocusEvent* event) override;
+  void focusOutEvent(QFocusEvent* event) override;
   bool event(QEvent* event) override;
 
  private:
   KvMapLayout parts() const;
   KvMapGrid grid() const;
-  core::SeqId ownerAt(const QPoint& point) const;
+  core::SeqId ownerOf(int block) const;
+  void obeySelection();
   QString explain(const QPoint& point) const;
   QString blockText(int block) const;
   void paintGauges(QPainter& painter, const KvMapLayout& layout, const BlockCounts& counts, const Theme& theme) const;
   void paintMap(QPainter& painter, const Theme& theme) const;
   void paintLabels(QPainter& painter, const KvMapGrid& grid, const QImage& image) const;
   void paintOutlines(QPainter& painter, const KvMapGrid& grid, const Theme& theme) const;
+  void paintPointed(QPainter& painter, const KvMapGrid& grid, const Theme& theme) const;
   void paintLegend(QPainter& painter, const QRect& area, const BlockCounts& counts, const Theme& theme) const;
 
   bool m_has_model = false;
+  bool m_by_keyboard = false;  // has the focus through it
   std::shared_ptr<const core::Snapshot> m_snapshot;
 };
 

@@ -105,6 +105,8 @@ class TestBatchLanesLayout : public QObject {
   void lanesStayInside();
   void mouseFindsTheCell();
   void countsIdlePlaces();
+  void goesBackAndStays();
+  void theLiveButtonIsThereInThePast();
 };
 
 void TestBatchLanesLayout::aRequestKeepsItsPlace() {
@@ -215,9 +217,49 @@ void TestBatchLanesLayout::countsIdlePlaces() {
   columns[0].num_ran = 1;
   columns[1].num_ran = 5;
   columns[2].num_ran = 8;
-  const gui::LaneUse use = gui::laneUse(columns, 1);
+  const gui::LaneUse use = gui::laneUse(columns, 1, columns.size());
   QCOMPARE(use.ran, 13);
   QCOMPARE(use.places, 16);
+}
+
+void TestBatchLanesLayout::goesBackAndStays() {
+  std::deque<gui::LaneColumn> columns(100);
+  for (std::size_t i = 0; i < columns.size(); ++i) columns[i].step_index = static_cast<std::int64_t>(i);
+  gui::LaneWindow window;
+  const auto lastSeen = [&] {
+    const auto layout = gui::layoutLanes(QSize(600, 400), 14, columns, 20, window, 50);
+    return columns[layout.num_columns - 1].step_index;
+  };
+  const int num_seen = gui::layoutLanes(QSize(600, 400), 14, columns, 20).numSeen();
+  QVERIFY(window.live());
+  QCOMPARE(lastSeen(), 99);
+  window.goBack(columns, 10, num_seen);
+  QVERIFY(!window.live());
+  QCOMPARE(lastSeen(), 89);
+  for (int i = 100; i < 105; ++i) columns.emplace_back().step_index = i;
+  QCOMPARE(lastSeen(), 89);  // new steps don't move it
+  columns.erase(columns.begin(), columns.begin() + 20);
+  QCOMPARE(lastSeen(), 89);
+  window.goBack(columns, -4, num_seen);
+  QCOMPARE(lastSeen(), 93);
+  window.goBack(columns, 1000, num_seen);
+  QCOMPARE(lastSeen(), 20 + num_seen - 1);  // the oldest known ones
+  columns.erase(columns.begin(), columns.begin() + 40);
+  QCOMPARE(lastSeen(), 60 + num_seen - 1);  // forgotten meanwhile
+  window.goBack(columns, -1000, num_seen);
+  QVERIFY(window.live());
+  QCOMPARE(lastSeen(), 104);
+}
+
+void TestBatchLanesLayout::theLiveButtonIsThereInThePast() {
+  const LaneHistory history = fullHistory();
+  const auto& columns = history.columns();
+  gui::LaneWindow window;
+  QVERIFY(gui::layoutLanes(QSize(600, 400), 14, columns, 10, window, 50).live.isEmpty());
+  window.goBack(columns, 3, 40);
+  const gui::LanesLayout layout = gui::layoutLanes(QSize(600, 400), 14, columns, 10, window, 50);
+  QCOMPARE(layout.live.width(), 50);
+  QVERIFY(!layout.live.intersects(layout.summary) && !layout.live.intersects(layout.ran));
 }
 
 QTEST_GUILESS_MAIN(TestBatchLanesLayout)

@@ -23,6 +23,7 @@ class TestKvMapLayout : public QObject {
   void gridDensity();
   void everyBlockHasItsPlace_data();
   void everyBlockHasItsPlace();
+  void stepsFromBlockToBlock();
   void partsStayApart_data();
   void partsStayApart();
   void fillsFromBelow();
@@ -102,6 +103,25 @@ void TestKvMapLayout::everyBlockHasItsPlace() {
     QCOMPARE(grid.blockAt(cell.center()), block / grid.blocks_per_pixel * grid.blocks_per_pixel);
   }
   QCOMPARE(grid.blockAt(area.topLeft() - QPoint(1, 1)), -1);
+}
+
+void TestKvMapLayout::stepsFromBlockToBlock() {
+  KvMapGrid grid;
+  grid.num_blocks = 10;
+  grid.columns = 4;
+  QCOMPARE(grid.moved(-1, 1, 0), 0);  // from nowhere: to the first
+  QCOMPARE(grid.moved(99, 1, 0), 0);
+  QCOMPARE(grid.moved(5, 1, 0), 6);
+  QCOMPARE(grid.moved(5, -1, 0), 4);
+  QCOMPARE(grid.moved(5, 0, 1), 9);
+  QCOMPARE(grid.moved(6, 0, 1), 6);  // nothing below
+  QCOMPARE(grid.moved(5, 0, -1), 1);
+  QCOMPARE(grid.moved(0, -1, 0), 0);
+  QCOMPARE(grid.moved(9, 1, 0), 9);
+  grid.blocks_per_pixel = 2;
+  QCOMPARE(grid.moved(0, 1, 1), 0);
+  QCOMPARE(grid.moved(0, 0, 1), 8);
+  QCOMPARE(KvMapGrid{}.moved(-1, 1, 0), -1);
 }
 
 void TestKvMapLayout::partsStayApart_data() {
