@@ -17,6 +17,7 @@ class EmptyStack : public QStackedWidget {
 
   void showWords(const QString& words);
   void showContent();
+  bool showsContent() const { return currentWidget() == m_content; }
 
  private:
   QWidget* m_content;

@@ -27,6 +27,10 @@ QString UnitTicker::getTickLabel(double tick, const QLocale&, QChar, int) {
   return displayLocale().toString(tick, 'g', 6) + m_unit;
 }
 
+QString ShareTicker::getTickLabel(double tick, const QLocale&, QChar, int) {
+  return displayLocale().toString(tick * 100, 'g', 6) + QStringLiteral("%");
+}
+
 void stylePlot(QCustomPlot& plot, const Theme& theme, const QFont& font) {
   plot.setBackground(theme.surface);
   for (QCPAxisRect* rect : plot.axisRects()) {

@@ -22,6 +22,15 @@ class UnitTicker : public QCPAxisTicker {
   QString m_unit;
 };
 
+// Shares of one as percentages.
+class ShareTicker : public QCPAxisTicker {
+ public:
+  explicit ShareTicker(int num_ticks) { setTickCount(num_ticks); }
+
+ protected:
+  QString getTickLabel(double tick, const QLocale& locale, QChar format, int precision) override;
+};
+
 // QCustomPlot ignores palettes: gives all axis rects, axes and titles of a plot the theme's colours and `font`.
 // Call again on a change of palette or font; then give graphs and titles colours of their own.
 void stylePlot(QCustomPlot& plot, const Theme& theme, const QFont& font);

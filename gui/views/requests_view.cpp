@@ -117,13 +117,8 @@ void RequestsView::showFrame(const Frame& frame) {
   if (!m_pause.isActive()) refresh();
 }
 
-void RequestsView::showEvent(QShowEvent* event) {
-  View::showEvent(event);
-  refresh();
-}
-
 void RequestsView::refresh() {
-  if (!isVisible() || !m_snapshot || m_snapshot == m_in_table) return;
+  if (!inSight() || !m_snapshot || m_snapshot == m_in_table) return;
   m_in_table = m_snapshot;
   m_model->setRequests(m_snapshot->requests);
   m_pause.start();

@@ -24,11 +24,11 @@ class RequestsView : public View {
   void showModel(const ModelInfo& model) override;
   void showLimits(const core::MachineLimits& limits) override;
   void showFrame(const Frame& frame) override;
+  void refresh() override;
 
   QSize sizeHint() const override { return {760, 220}; }
 
  protected:
-  void showEvent(QShowEvent* event) override;
   void changeEvent(QEvent* event) override;
   bool eventFilter(QObject* watched, QEvent* event) override;
 
@@ -36,7 +36,6 @@ class RequestsView : public View {
   void buildTable();
   void sizeColumns();
   void connectTable();
-  void refresh();
   void obeySelection();
   void copyRows() const;
 

@@ -228,7 +228,7 @@ void RooflineView::showEvent(QShowEvent* event) {
 }
 
 void RooflineView::refresh() {
-  if (!isVisible()) return;
+  if (!inSight()) return;
   std::vector<std::shared_ptr<const core::StepRecord>> steps = m_prefill.steps();
   for (auto& step : m_decode.steps()) steps.push_back(std::move(step));
   m_points = core::rooflinePoints(steps, m_limits);

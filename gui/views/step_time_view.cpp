@@ -167,7 +167,7 @@ const core::StepRecord* StepTimeView::chosenStep() const {
 }
 
 void StepTimeView::refresh() {
-  if (!isVisible() || (!m_prefill && !m_decode)) return;
+  if (!inSight() || (!m_prefill && !m_decode)) return;
   m_stack->showContent();
   m_pause.start();
   const core::StepRecord* step = chosenStep();

@@ -145,7 +145,7 @@ void TokenBytesView::showEvent(QShowEvent* event) {
 }
 
 void TokenBytesView::refresh() {
-  if (!isVisible() || !m_latest) return;
+  if (!inSight() || !m_latest) return;
   m_pause.start();
   m_stack->showContent();
   m_tape->showStep(m_latest);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "gui/views/token_stream_layout.h"
 
-#include "gui/views/words.h"
-
 #include <algorithm>
 
 namespace inferoscope::gui {
@@ -38,17 +36,6 @@ void TextStore::forgetOldest() {
 const StreamedText* TextStore::find(core::SeqId seq) const {
   const auto found = m_texts.find(seq);
   return found == m_texts.end() ? nullptr : &found->second;
-}
-
-core::SeqId followed(const core::Snapshot& snapshot, core::SeqId chosen, core::SeqId before) {
-  if (chosen.valid()) return chosen;
-  const core::RequestInfo* current = findRequest(&snapshot, before);
-  if (current != nullptr && current->state != core::SeqState::kFinished) return before;
-  core::SeqId newest;
-  for (const core::RequestInfo& request : snapshot.requests) {
-    if (request.state == core::SeqState::kRunning) newest = std::max(newest, request.seq);
-  }
-  return newest.valid() ? newest : before;
 }
 
 }  // namespace inferoscope::gui

@@ -39,8 +39,4 @@ class TextStore {
   std::map<core::SeqId, StreamedText> m_texts;
 };
 
-// Whose text to show: the chosen request; with none chosen the followed one as long as it runs, then the newest that
-// runs. None if nothing ever ran.
-core::SeqId followed(const core::Snapshot& snapshot, core::SeqId chosen, core::SeqId before);
-
 }  // namespace inferoscope::gui

@@ -3,8 +3,10 @@
 
 #include "gui/paint/empty_stack.h"
 #include "gui/paint/marks.h"
+#include "gui/paint/metrics.h"
 #include "gui/paint/number_format.h"
 #include "gui/paint/theme.h"
+#include "gui/views/followed.h"
 #include "gui/views/words.h"
 
 #include <QLabel>
@@ -50,9 +52,9 @@ void TokenStreamView::buildPage() {
   m_text->setAccessibleName(tr("Text"));
   m_header->setTextFormat(Qt::PlainText);
   m_footer->setTextFormat(Qt::PlainText);
-  m_footer->setToolTip(
-      tr("Tokens: sampled so far, counted.\nTTFT: first token − arrival.\nTPOT: (last − first token) ÷ "
-         "(output tokens − 1).\nBoth measured on the lane's clock, the queue included."));
+  const QString gap = QStringLiteral("\n\n");
+  m_footer->setToolTip(tipText(explainMetric(Metric::kOutputTokens) + gap + explainMetric(Metric::kTtft) + gap +
+                               explainMetric(Metric::kTpot)));
   for (QLabel* label : {m_header, m_footer}) label->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
 }
 
@@ -88,13 +90,8 @@ void TokenStreamView::showFrame(const Frame& frame) {
   refresh();
 }
 
-void TokenStreamView::showEvent(QShowEvent* event) {
-  View::showEvent(event);
-  refresh();
-}
-
 void TokenStreamView::refresh() {
-  if (!isVisible() || !m_snapshot) return;
+  if (!inSight() || !m_snapshot) return;
   const core::SeqId request = followed(*m_snapshot, m_selection.request(), m_request);
   if (!request.valid()) {
     m_stack->showWords(tr("No request yet"));

@@ -23,17 +23,16 @@ class TokenStreamView : public View {
   void showModel(const ModelInfo& model) override;
   void showLimits(const core::MachineLimits& limits) override;
   void showFrame(const Frame& frame) override;
+  void refresh() override;
 
   QSize sizeHint() const override { return {420, 260}; }
 
  protected:
-  void showEvent(QShowEvent* event) override;
   void changeEvent(QEvent* event) override;
 
  private:
   void buildPage();
   void applyTheme();
-  void refresh();
   void appendText(const StreamedText& stream);
   QString headerText() const;
   QString footerText() const;

@@ -15,11 +15,21 @@ class View : public QWidget {
  public:
   View(Selection& selection, QWidget* parent) : QWidget(parent), m_selection(selection) {}
 
-  virtual void showModel(const ModelInfo& model) = 0;             // a new model: forget everything before
-  virtual void showLimits(const core::MachineLimits& limits) = 0; // measured (again)
-  virtual void showFrame(const Frame& frame) = 0;                 // also while hidden: keep, don't paint
+  virtual void showModel(const ModelInfo& model) = 0;              // a new model: forget everything before
+  virtual void showLimits(const core::MachineLimits& limits) = 0;  // measured (again)
+  virtual void showFrame(const Frame& frame) = 0;                  // also while hidden: keep, don't paint
+
+  // Shows what came while it was out of sight.
+  virtual void refresh() {}
 
  protected:
+  // Behind the tab of another dock a widget still counts as visible to Qt; it lies beside the window then.
+  bool inSight() const { return isVisible() && window()->rect().intersects(QRect(mapTo(window(), QPoint()), size())); }
+  void showEvent(QShowEvent* event) override {
+    QWidget::showEvent(event);
+    refresh();
+  }
+
   Selection& m_selection;
 };
 

@@ -2,13 +2,16 @@
 #include "gui/views/view_catalog.h"
 
 #include "gui/views/batch_lanes_view.h"
+#include "gui/views/block_table_view.h"
 #include "gui/views/kv_map_view.h"
+#include "gui/views/latency_view.h"
 #include "gui/views/requests_view.h"
 #include "gui/views/roofline_view.h"
 #include "gui/views/step_time_view.h"
 #include "gui/views/token_bytes_view.h"
 #include "gui/views/token_stream_view.h"
 #include "gui/views/utilisation_view.h"
+#include "gui/views/waiting_view.h"
 
 #include <array>
 
@@ -46,6 +49,17 @@ constexpr std::array kViews = {
     ViewRow{"token-bytes", QT_TRANSLATE_NOOP("ViewRow", "Bytes per token"),
             QT_TRANSLATE_NOOP("ViewRow", "What is moved for each generated token, by class, and tensor by tensor"),
             "Alt+8", Qt::RightDockWidgetArea, make<TokenBytesView>},
+    ViewRow{"block-table", QT_TRANSLATE_NOOP("ViewRow", "Block table"),
+            QT_TRANSLATE_NOOP("ViewRow",
+                              "Which physical block holds each logical block of the chosen request, and how "
+                              "a token's place is found"),
+            "Alt+B", Qt::RightDockWidgetArea, make<BlockTableView>},
+    ViewRow{"latency", QT_TRANSLATE_NOOP("ViewRow", "Latency"),
+            QT_TRANSLATE_NOOP("ViewRow", "How long requests wait for their first token and for each further one"),
+            "Alt+L", Qt::RightDockWidgetArea, make<LatencyView>},
+    ViewRow{"waiting", QT_TRANSLATE_NOOP("ViewRow", "Why is it waiting"),
+            QT_TRANSLATE_NOOP("ViewRow", "Why a request is not being computed, now and since it came"), "Alt+Y",
+            Qt::RightDockWidgetArea, make<WaitingView>},
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <QDir>
 #include <QWheelEvent>
 
+#include <algorithm>
 #include <memory>
 
 using namespace inferoscope;
@@ -34,6 +35,10 @@ void grab(const gui::ViewRow& row, const Scene& scene, const QString& theme, con
     view->showFrame(*scene.frame);
   }
   selection.setRequest(scene.chosen);
+  if (scene.chosen.valid()) {
+    const auto table = std::ranges::find(scene.frame->snapshot->tables, scene.chosen, &core::BlockTableInfo::seq);
+    if (table != scene.frame->snapshot->tables.end()) selection.setBlock(table->blocks[table->blocks.size() / 2]);
+  }
   for (int i = 0; i < scene.wheel; ++i) {
     const QPointF middle = view->rect().center();
     QWheelEvent notch(middle, view->mapToGlobal(middle), {}, QPoint(0, 120), {}, {}, Qt::NoScrollPhase, false);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/views/followed.h"
 #include "gui/views/token_stream_layout.h"
 
 #include <QTest>

@@ -90,7 +90,9 @@ class TestViews : public QObject {
   void choosingShowsInAllViews_data();
   void choosingShowsInAllViews();
   void hoverAndClickInTheMap();
+  void keysInTheMap();
   void hoverAndClickInTheLanes();
+  void draggingGoesBackInTheLanes();
   void choosingInTheTable();
   void figuresAreExplained_data();
   void figuresAreExplained();
@@ -246,7 +248,9 @@ void TestViews::keepsWhatCameWhileHidden() {
 
 void TestViews::choosingShowsInAllViews_data() {
   QTest::addColumn<gui::ViewRow>("row");
-  for (const char* id : {"kv-map", "batch-lanes", "requests", "token-stream"}) QTest::newRow(id) << rowOf(id);
+  for (const char* id : {"kv-map", "batch-lanes", "requests", "token-stream", "block-table", "waiting"}) {
+    QTest::newRow(id) << rowOf(id);
+  }
 }
 
 void TestViews::choosingShowsInAllViews() {
@@ -280,6 +284,47 @@ void TestViews::hoverAndClickInTheMap() {
   QVERIFY(!shown.selection.hovered().valid());
   QTest::mouseClick(shown.view.get(), Qt::LeftButton, {}, QPoint(600, 300));  // a free block: nothing chosen
   QVERIFY(!shown.selection.request().valid());
+}
+
+void TestViews::keysInTheMap() {
+  const gui::Frame frame = tests::smallFrame();  // request 0 holds the first blocks
+  Shown shown(rowOf("kv-map"));
+  shown.load();
+  shown.view->showFrame(frame);
+  const QImage before = shown.picture();
+  QVERIFY(!shown.selection.block().valid());
+  QTest::keyClick(shown.view.get(), Qt::Key_Right);
+  QCOMPARE(shown.selection.block(), core::BlockId{0});
+  QVERIFY(shown.picture() != before);
+  QVERIFY(shown.view->accessibleDescription().startsWith(QStringLiteral("Block 0")));
+  QTest::keyClick(shown.view.get(), Qt::Key_Right);
+  QCOMPARE(shown.selection.block(), core::BlockId{1});
+  QVERIFY(!shown.selection.request().valid());
+  QTest::keyClick(shown.view.get(), Qt::Key_Return);
+  QCOMPARE(shown.selection.request(), frame.snapshot->blocks[1].owner);
+  QVERIFY(shown.selection.request().valid());
+  QTest::keyClick(shown.view.get(), Qt::Key_End);
+  QCOMPARE(shown.selection.block().value, static_cast<int>(frame.snapshot->blocks.size()) - 1);
+  QTest::keyClick(shown.view.get(), Qt::Key_Escape);
+  QVERIFY(!shown.selection.block().valid() && !shown.selection.request().valid());
+}
+
+void TestViews::draggingGoesBackInTheLanes() {
+  Shown shown(rowOf("batch-lanes"));
+  shown.load();
+  shown.view->showFrame(tests::fullFrame());
+  const QImage latest = shown.picture();
+  const QPoint from(300, 200);
+  QTest::mousePress(shown.view.get(), Qt::LeftButton, {}, from);
+  QMouseEvent drag(QEvent::MouseMove, from + QPoint(100, 0), shown.view->mapToGlobal(from + QPoint(100, 0)),
+                   Qt::NoButton, Qt::LeftButton, {});
+  QCoreApplication::sendEvent(shown.view.get(), &drag);
+  QTest::mouseRelease(shown.view.get(), Qt::LeftButton, {}, from + QPoint(100, 0));
+  QVERIFY(shown.picture() != latest);
+  QVERIFY(!shown.selection.request().valid());  // a drag chooses nobody
+  QTest::keyClick(shown.view.get(), Qt::Key_End);
+  QTest::mouseMove(shown.view.get(), QPoint(2, 2));
+  QCOMPARE(shown.picture(), latest);
 }
 
 void TestViews::hoverAndClickInTheLanes() {
@@ -329,6 +374,8 @@ void TestViews::figuresAreExplained_data() {
   QTest::newRow("bytes a token") << rowOf("token-bytes") << QPoint(200, 250);
   QTest::newRow("legend of bytes") << rowOf("token-bytes") << QPoint(20, 15);
   QTest::newRow("tape") << rowOf("token-bytes") << QPoint(560, 200);
+  QTest::newRow("ttft") << rowOf("latency") << QPoint(300, 60);
+  QTest::newRow("waiting") << rowOf("waiting") << QPoint(300, 100);
 }
 
 void TestViews::figuresAreExplained() {

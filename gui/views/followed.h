@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/observe/snapshot.h"
+
+namespace inferoscope::gui {
+
+// The request to show where one is shown at a time: the chosen one; else `before` until it has ended; then the newest
+// that runs.
+core::SeqId followed(const core::Snapshot& snapshot, core::SeqId chosen, core::SeqId before);
+
+}  // namespace inferoscope::gui

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/views/latency_view.h"
+
+#include "gui/paint/empty_stack.h"
+#include "gui/paint/marks.h"
+#include "gui/paint/number_format.h"
+#include "gui/paint/plot_style.h"
+#include "gui/views/words.h"
+
+#include <QHelpEvent>
+#include <QToolTip>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace inferoscope::gui {
+
+namespace {
+
+constexpr int kPauseMs = 200;
+constexpr std::size_t kMaxPoints = 400;  // of a curve: about one a pixel
+constexpr double kSecondsFromMs = 3000;  // longer axes are in seconds
+constexpr std::array kPercents = {"p50", "p90", "p99"};
+
+std::array<std::optional<double>, 3> inOrder(const core::Percentiles& marks) {
+  return {marks.p50, marks.p90, marks.p99};
+}
+
+}  // namespace
+
+LatencyView::LatencyView(Selection& selection, QWidget* parent)
+    : View(selection, parent),
+      m_plot(new QCustomPlot),
+      m_stack(new EmptyStack(m_plot, noModelWords(), this)),
+      m_margins(new QCPMarginGroup(m_plot)),
+      m_charts({Chart{Metric::kTtft}, Chart{Metric::kTpot}, Chart{Metric::kItl}}) {
+  setAccessibleName(tr("Latency"));
+  setAccessibleDescription(tr("Distributions of the times to the first token and between tokens"));
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->addWidget(m_stack);
+  m_plot->setMinimumSize(minimumSizeHint());
+  m_plot->installEventFilter(this);
+  m_plot->plotLayout()->clear();
+  m_plot->plotLayout()->setRowSpacing(0);
+  for (std::size_t i = 0; i < m_charts.size(); ++i) buildChart(m_charts[i], static_cast<int>(i));
+  m_pause.setSingleShot(true);
+  m_pause.setInterval(kPauseMs);
+  connect(&m_pause, &QTimer::timeout, this, &LatencyView::refresh);
+  applyTheme();
+}
+
+void LatencyView::buildChart(Chart& chart, int row) {
+  chart.title = new QCPTextElement(m_plot);
+  chart.title->setTextFlags(Qt::AlignLeft | Qt::AlignVCenter);
+  chart.title->setMargins(QMargins(kMargin, row == 0 ? kMargin : kSpacing, kMargin, 0));
+  chart.rect = new QCPAxisRect(m_plot, false);
+  chart.rect->addAxes(QCPAxis::atLeft | QCPAxis::atBottom);
+  chart.rect->setMarginGroup(QCP::msLeft | QCP::msRight, m_margins);
+  chart.rect->setMinimumMargins(QMargins(kMargin, fontMetrics().height() / 2, 2 * kMargin, kSpacing));
+  m_plot->plotLayout()->addElement(2 * row, 0, chart.title);
+  m_plot->plotLayout()->addElement(2 * row + 1, 0, chart.rect);
+  QCPAxis* x = chart.rect->axis(QCPAxis::atBottom);
+  QCPAxis* y = chart.rect->axis(QCPAxis::atLeft);
+  y->setRange(0, 1.02);
+  y->setTicker(QSharedPointer<ShareTicker>::create(3));
+  x->grid()->setVisible(false);
+  y->grid()->setVisible(true);
+  for (QCPGraph*& drop : chart.drops) drop = m_plot->addGraph(x, y);
+  chart.curve = m_plot->addGraph(x, y);
+  chart.curve->setLineStyle(QCPGraph::lsStepLeft);
+}
+
+void LatencyView::applyTheme() {
+  const Theme theme = themeOf(palette());
+  stylePlot(*m_plot, theme, font());
+  const std::array<QColor, 3> colors = {theme.prefill, theme.decode, theme.bandwidth};
+  for (std::size_t i = 0; i < m_charts.size(); ++i) {
+    const Chart& chart = m_charts[i];
+    chart.title->setTextColor(readable(colors[i], theme.surface));
+    chart.title->setFont(font());
+    chart.curve->setPen(QPen(colors[i], 1));
+    for (QCPGraph* drop : chart.drops) {
+      drop->setPen(QPen(theme.dim, 1, Qt::DotLine));
+      drop->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, theme.text, 5));
+      drop->setScatterSkip(1);  // a dot at the curve, none on the axis
+    }
+  }
+}
+
+void LatencyView::changeEvent(QEvent* event) {
+  View::changeEvent(event);
+  const QEvent::Type type = event->type();
+  if (type != QEvent::PaletteChange && type != QEvent::FontChange && type != QEvent::StyleChange) return;
+  applyTheme();
+  m_plot->replot();  // at once: half of it would be drawn in the old colours
+}
+
+void LatencyView::showModel(const ModelInfo&) {
+  m_samples.clear();
+  m_stack->showWords(tr("No token yet"));
+}
+
+void LatencyView::showLimits(const core::MachineLimits&) {}
+
+void LatencyView::showFrame(const Frame& frame) {
+  m_samples.add(frame);
+  if (!m_pause.isActive()) refresh();
+}
+
+void LatencyView::refresh() {
+  if (!inSight()) return;
+  if (m_samples.empty()) {
+    if (m_stack->showsContent()) m_stack->showWords(tr("No token yet"));  // since the last reset
+    return;
+  }
+  m_stack->showContent();
+  for (Chart& chart : m_charts) showSamples(chart, samplesOf(chart.metric));
+  m_plot->replot(QCustomPlot::rpQueuedReplot);
+  m_pause.start();
+}
+
+const std::deque<double>& LatencyView::samplesOf(Metric metric) const {
+  switch (metric) {
+    case Metric::kTtft:
+      return m_samples.ttft();
+    case Metric::kTpot:
+      return m_samples.tpot();
+    default:
+      return m_samples.itl();
+  }
+}
+
+void LatencyView::showSamples(Chart& chart, const std::deque<double>& samples) {
+  const std::vector<double> values(samples.begin(), samples.end());
+  const core::Percentiles marks = core::percentiles(values);
+  setTitle(chart, samples.size(), marks);
+  const Ecdf ecdf = ecdfOf(values, kMaxPoints);
+  const double longest = ecdf.values.empty() ? 1 : std::max(ecdf.values.back(), 1e-3);
+  chart.ms_per_unit = longest > kSecondsFromMs ? 1000 : 1;
+  QCPAxis* x = chart.rect->axis(QCPAxis::atBottom);
+  x->setTicker(QSharedPointer<UnitTicker>::create(chart.ms_per_unit > 1 ? tr(" s") : tr(" ms"), 4));
+  x->setRange(0, longest * 1.05 / chart.ms_per_unit);
+  QVector<double> keys;
+  for (const double value : ecdf.values) keys.push_back(value / chart.ms_per_unit);
+  chart.curve->setData(keys, QVector<double>(ecdf.shares.begin(), ecdf.shares.end()), true);
+  for (std::size_t i = 0; i < kNumPercentiles; ++i) {
+    const std::optional<double> mark = inOrder(marks)[i];
+    if (!mark) {
+      chart.drops[i]->data()->clear();
+      continue;
+    }
+    const double share = std::array{0.5, 0.9, 0.99}[i];
+    chart.drops[i]->setData({*mark / chart.ms_per_unit, *mark / chart.ms_per_unit}, {share, 0}, true);
+  }
+}
+
+QString LatencyView::countOf(Metric metric, std::size_t num_samples) {
+  const QString count = countText(static_cast<std::int64_t>(num_samples));
+  const bool one = num_samples == 1;
+  switch (metric) {
+    case Metric::kTtft:
+      return one ? tr("1 request") : tr("%1 requests").arg(count);
+    case Metric::kTpot:
+      return one ? tr("1 ended request") : tr("%1 ended requests").arg(count);
+    default:
+      return one ? tr("1 gap") : tr("%1 gaps").arg(count);
+  }
+}
+
+// The sample size stands beside the percentiles: a p99 of seven requests is the slowest one.
+void LatencyView::setTitle(Chart& chart, std::size_t num_samples, const core::Percentiles& marks) {
+  const QStringList short_names = {tr("TTFT"), tr("TPOT"), tr("ITL")};
+  const auto index = static_cast<qsizetype>(&chart - m_charts.data());
+  const QString head = short_names[index] + QStringLiteral(" · ") + countOf(chart.metric, num_samples);
+  QStringList figures;
+  for (std::size_t i = 0; i < kNumPercentiles; ++i) {
+    figures << QLatin1String(kPercents[i]) + QLatin1Char(' ') + millisecondsText(inOrder(marks)[i]);
+  }
+  const QString words = head + QStringLiteral("  ·  ") + figures.join(QStringLiteral("  "));
+  const int room = m_plot->width() - 2 * kMargin;
+  const bool fits = QFontMetrics(chart.title->font()).horizontalAdvance(words) <= room;
+  chart.title->setText(fits ? words : head + QLatin1Char('\n') + figures.join(QStringLiteral("  ")));
+}
+
+bool LatencyView::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::Resize) QMetaObject::invokeMethod(this, &LatencyView::refresh, Qt::QueuedConnection);
+  if (event->type() != QEvent::ToolTip) return View::eventFilter(watched, event);
+  const auto* help = static_cast<QHelpEvent*>(event);
+  QToolTip::showText(help->globalPos(), tipText(explain(help->pos())), m_plot);
+  return true;
+}
+
+QString LatencyView::explain(const QPoint& point) const {
+  const auto at = std::ranges::find_if(m_charts, [&](const Chart& each) {
+    return point.y() >= each.title->outerRect().top() && point.y() <= each.rect->outerRect().bottom();
+  });
+  if (at == m_charts.end()) return {};
+  const std::deque<double>& samples = samplesOf(at->metric);
+  QString live;
+  if (!samples.empty() && at->rect->rect().contains(point)) {
+    const double ms = std::max(0.0, at->rect->axis(QCPAxis::atBottom)->pixelToCoord(point.x())) * at->ms_per_unit;
+    const double share = shareBelow(samples, ms);
+    live =
+        tr("%1 or less for %2 of %3").arg(millisecondsText(ms), shareText(share), countOf(at->metric, samples.size()));
+  }
+  return explainMetric(at->metric) + (live.isEmpty() ? QString() : QStringLiteral("\n") + live) +
+         tr("\nThe curve is the share of values that are not above a time. Samples since the last reset or change of a "
+            "knob, the latest 8,192 at most.");
+}
+
+}  // namespace inferoscope::gui

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/observe/request_metrics.h"
+#include "gui/paint/metrics.h"
+#include "gui/views/latency_layout.h"
+#include "gui/views/view.h"
+
+#include <QTimer>
+
+#include <qcustomplot.h>
+
+#include <array>
+
+namespace inferoscope::gui {
+
+class EmptyStack;
+
+// How long requests wait for their first token and for each further one: distributions, with p50, p90 and p99.
+class LatencyView : public View {
+  Q_OBJECT
+
+ public:
+  LatencyView(Selection& selection, QWidget* parent);
+
+  void showModel(const ModelInfo& model) override;
+  void showLimits(const core::MachineLimits& limits) override;
+  void showFrame(const Frame& frame) override;
+  void refresh() override;
+
+  QSize sizeHint() const override { return {420, 420}; }
+  QSize minimumSizeHint() const override { return {240, 220}; }
+
+ protected:
+  void changeEvent(QEvent* event) override;
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
+ private:
+  static constexpr std::size_t kNumPercentiles = 3;
+  struct Chart {
+    Metric metric;
+    QCPTextElement* title = nullptr;
+    QCPAxisRect* rect = nullptr;
+    QCPGraph* curve = nullptr;
+    std::array<QCPGraph*, kNumPercentiles> drops{};  // from the curve down to the time
+    double ms_per_unit = 1;                          // of the axis
+  };
+
+  void buildChart(Chart& chart, int row);
+  void applyTheme();
+  void showSamples(Chart& chart, const std::deque<double>& samples);
+  void setTitle(Chart& chart, std::size_t num_samples, const core::Percentiles& marks);
+  const std::deque<double>& samplesOf(Metric metric) const;
+  static QString countOf(Metric metric, std::size_t num_samples);  // "14 requests"
+  QString explain(const QPoint& point) const;
+
+  QCustomPlot* m_plot;
+  EmptyStack* m_stack;
+  QCPMarginGroup* m_margins;
+  std::array<Chart, 3> m_charts;
+  LatencySamples m_samples;
+  QTimer m_pause;  // while it runs, the charts stay as they are
+};
+
+}  // namespace inferoscope::gui
