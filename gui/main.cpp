@@ -9,6 +9,7 @@
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QPalette>
+#include <QScreen>
 #include <QStyle>
 
 #include <cstdio>
@@ -19,6 +20,9 @@
 using namespace inferoscope;
 
 namespace {
+
+constexpr int kLeastWidth = 1200;
+constexpr QSize kLargestWindow(1920, 1080);
 
 int complain(const QString& what) {
   std::fprintf(stderr, "inferoscope: %s\n", qPrintable(what));
@@ -140,6 +144,14 @@ QString setKnobs(core::EngineOptions& options, const QStringList& pairs) {
   return {};
 }
 
+// As large as is of use, on a screen that has room for a window of docks at all.
+void fitScreen(gui::MainWindow& window) {
+  const QSize room = window.screen()->availableSize();
+  if (room.width() < kLeastWidth) return;
+  window.resize(room.boundedTo(kLargestWindow));
+  window.restoreDefaultLayout();
+}
+
 int runWorkbench(QApplication& app) {
   Options options;
   if (const QString problem = parse(app, options); !problem.isEmpty()) return complain(problem);
@@ -148,6 +160,7 @@ int runWorkbench(QApplication& app) {
 
   gui::Session session;
   gui::MainWindow window(session, core::builtinScenarios());
+  fitScreen(window);
   if (!options.reset_layout && options.screenshots.isEmpty()) window.restoreLayout();
   if (options.scenario) window.useScenario(*options.scenario);
   core::EngineOptions engine = window.withScenario({});

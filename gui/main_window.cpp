@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "gui/main_window.h"
 
-#include "core/engine/knobs.h"
+#include "gui/paint/number_format.h"
 #include "gui/settings.h"
 #include "gui/views/view_catalog.h"
 
@@ -17,6 +17,7 @@
 #include <QToolBar>
 #include <QVBoxLayout>
 
+#include <algorithm>
 #include <utility>
 
 namespace inferoscope::gui {
@@ -25,6 +26,8 @@ namespace {
 constexpr int kLayoutVersion = 2;
 constexpr int kProgressMilliseconds = 200;
 constexpr double kPresentationScale = 1.5;
+constexpr int kLowWindow = 850;  // lower windows have room for fewer docks
+constexpr int kLeftWidth = 300;
 
 }  // namespace
 
@@ -33,6 +36,7 @@ MainWindow::MainWindow(Session& session, std::vector<core::Scenario> scenarios, 
   setWindowTitle(tr("Inferoscope"));
   setObjectName(QStringLiteral("main-window"));
   setDockNestingEnabled(true);
+  setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
   setAcceptDrops(true);
   resize(1400, 900);
   buildTop();
@@ -41,6 +45,7 @@ MainWindow::MainWindow(Session& session, std::vector<core::Scenario> scenarios, 
   connectSession();
   connectPanels();
   restoreDefaultLayout();
+  setFocus();  // nobody's yet: else the first view would have it
 }
 
 void MainWindow::buildTop() {
@@ -83,6 +88,9 @@ void MainWindow::buildDocks() {
     QDockWidget* dock = addDock(QString::fromLatin1(row.id), QCoreApplication::translate("ViewRow", row.title), view,
                                 QString::fromLatin1(row.shortcut));
     dock->toggleViewAction()->setToolTip(QCoreApplication::translate("ViewRow", row.explanation));
+    // Queued: when its tab is chosen, the dock is told before it is in its place.
+    connect(
+        dock, &QDockWidget::visibilityChanged, view, [view] { view->refresh(); }, Qt::QueuedConnection);
     addDockWidget(row.area, dock);
   }
   addDock(QStringLiteral("workload"), tr("Workload"), m_workload, QStringLiteral("Alt+W"));
@@ -91,31 +99,63 @@ void MainWindow::buildDocks() {
   addDock(QStringLiteral("ask"), tr("Ask"), m_prompt, QStringLiteral("Alt+A"));
 }
 
-// Left: what we ask for. Middle: where the blocks are and who is in the batch. Right: what it costs and what it says.
+// Which docks share a place, the first one in front. A low window has fewer places. A view that is named nowhere joins
+// those of cost.
+QList<QStringList> MainWindow::dockGroups(bool low) const {
+  QList<QStringList> groups = {{"workload"}, {"knobs", "model"}, {"kv-map", "block-table"}};
+  if (low) {
+    groups += {{"batch-lanes", "requests", "waiting", "latency"}, {"token-stream", "ask"}};
+  } else {
+    groups += {{"batch-lanes", "waiting"}, {"requests", "latency"}, {"token-stream"}, {"ask"}};
+  }
+  const auto named = [&groups](const QString& id) {
+    return std::ranges::any_of(groups, [&id](const QStringList& group) { return group.contains(id); });
+  };
+  QStringList cost;
+  for (const ViewRow& row : viewCatalog()) {
+    if (const QString id = QString::fromLatin1(row.id); !named(id)) cost << id;
+  }
+  groups.push_back(cost);
+  return groups;
+}
+
+// Left: what we ask for. Middle: where the blocks are, who is in the batch, and what becomes of the requests. Right:
+// what it costs and what it says.
 void MainWindow::placeDocks() {
   const auto dock = [this](const char* id) { return m_docks.value(QString::fromLatin1(id)); };
   for (QDockWidget* any : std::as_const(m_docks)) {
     any->setFloating(false);
     removeDockWidget(any);
   }
+  const bool low = height() < kLowWindow;
   addDockWidget(Qt::LeftDockWidgetArea, dock("workload"));
   addDockWidget(Qt::RightDockWidgetArea, dock("kv-map"));
   splitDockWidget(dock("workload"), dock("knobs"), Qt::Vertical);
-  tabifyDockWidget(dock("knobs"), dock("model"));
   splitDockWidget(dock("kv-map"), dock("utilisation"), Qt::Horizontal);
   splitDockWidget(dock("kv-map"), dock("batch-lanes"), Qt::Vertical);
-  splitDockWidget(dock("batch-lanes"), dock("requests"), Qt::Vertical);
   splitDockWidget(dock("utilisation"), dock("token-stream"), Qt::Vertical);
-  splitDockWidget(dock("token-stream"), dock("ask"), Qt::Vertical);
-  tabifyDockWidget(dock("utilisation"), dock("roofline"));
-  tabifyDockWidget(dock("roofline"), dock("step-time"));
-  tabifyDockWidget(dock("step-time"), dock("token-bytes"));
+  if (!low) {
+    splitDockWidget(dock("batch-lanes"), dock("requests"), Qt::Vertical);
+    splitDockWidget(dock("token-stream"), dock("ask"), Qt::Vertical);
+  }
+  const QList<QStringList> groups = dockGroups(low);
+  for (const QStringList& group : groups) {
+    for (qsizetype i = 1; i < group.size(); ++i) tabifyDockWidget(m_docks.value(group[i - 1]), m_docks.value(group[i]));
+  }
   for (QDockWidget* any : std::as_const(m_docks)) any->show();
-  for (const char* id : {"knobs", "utilisation"}) dock(id)->raise();
-  resizeDocks({dock("workload"), dock("kv-map"), dock("utilisation")}, {290, 600, 510}, Qt::Horizontal);
+  for (const QStringList& group : groups) m_docks.value(group.front())->raise();
+
+  const int middle = (width() - kLeftWidth) * 54 / 100;
+  resizeDocks({dock("workload"), dock("kv-map"), dock("utilisation")},
+              {kLeftWidth, middle, width() - kLeftWidth - middle}, Qt::Horizontal);
   resizeDocks({dock("workload"), dock("knobs")}, {310, 420}, Qt::Vertical);
-  resizeDocks({dock("kv-map"), dock("batch-lanes"), dock("requests")}, {270, 260, 210}, Qt::Vertical);
-  resizeDocks({dock("utilisation"), dock("token-stream"), dock("ask")}, {400, 210, 120}, Qt::Vertical);
+  if (low) {
+    resizeDocks({dock("kv-map"), dock("batch-lanes")}, {260, 260}, Qt::Vertical);
+    resizeDocks({dock("utilisation"), dock("token-stream")}, {360, 160}, Qt::Vertical);
+  } else {
+    resizeDocks({dock("kv-map"), dock("batch-lanes"), dock("requests")}, {290, 280, 220}, Qt::Vertical);
+    resizeDocks({dock("utilisation"), dock("token-stream"), dock("ask")}, {440, 210, 120}, Qt::Vertical);
+  }
 }
 
 void MainWindow::buildMenus() {
@@ -151,14 +191,17 @@ void MainWindow::connectSession() {
   connect(&m_session, &Session::frameReady, this, &MainWindow::showFrame);
   connect(&m_session, &Session::loadProgress, m_load, &LoadBar::showProgress);
   connect(&m_session, &Session::modelLoaded, this, [this](const ModelInfo& model) {
-    m_selection.setHovered({});
-    m_selection.setRequest({});
+    m_selection.clear();
     for (View* view : m_views) view->showModel(model);
     m_headline->showModel(model);
     m_model->showModel(model);
     setWindowTitle(tr("%1 - Inferoscope").arg(QString::fromStdString(model.config.name)));
     rememberModel(QString::fromStdString(model.source));
+    m_model->showRecent(recentModels());
   });
+  connect(&m_session, &Session::memoryEstimated, this, &MainWindow::showEstimate);
+  connect(&m_session, &Session::estimateFailed, m_model, &ModelPanel::showEstimateFailure);
+  connect(m_load, &LoadBar::cancelled, &m_session, &Session::cancelLoad);
   connect(&m_session, &Session::loadFailed, this, [this](const QString& reason) {
     if (!reason.isEmpty()) showMessage(reason);
   });
@@ -189,6 +232,8 @@ void MainWindow::connectPanels() {
   connect(m_workload, &WorkloadPanel::stepClicked, &m_session, &Session::stepOnce);
   connect(m_workload, &WorkloadPanel::resetClicked, &m_session, &Session::reset);
   connect(m_workload, &WorkloadPanel::stepDelayChanged, &m_session, &Session::setStepDelay);
+  connect(m_model, &ModelPanel::sourceChosen, &m_session, &Session::estimate);
+  connect(m_model, &ModelPanel::openClicked, this, &MainWindow::openModel);
   connect(m_model, &ModelPanel::probeClicked, &m_session, &Session::probe);
   connect(m_prompt, &PromptPanel::sent, &m_session, [this](const QString& text, const core::Request& rest) {
     if (m_session.runState() == RunState::kNoModel) return m_prompt->showHint(tr("Open a model first."));
@@ -205,15 +250,20 @@ void MainWindow::openModel(const QString& source) {
   if (!m_session.model()) m_session.run();  // a first model runs as soon as it is there; a later one goes on as it was
 }
 
+void MainWindow::showEstimate(const QString& source, const core::MemoryEstimate& estimate) {
+  m_model->showEstimate(source, estimate);
+  if (estimate.fits() || m_session.runState() != RunState::kLoading) return;
+  showMessage(tr("%1 needs %2, but only %3 are free: it won't fit. Cancel, or close other programs.")
+                  .arg(QFileInfo(source).fileName(), bytesText(estimate.bytes()), bytesText(estimate.available_bytes)));
+}
+
 void MainWindow::useScenario(const core::Scenario& scenario) {
   m_workload->addScenario(scenario);
 }
 
 core::EngineOptions MainWindow::withScenario(core::EngineOptions options) const {
   const std::optional<core::Scenario> scenario = m_workload->scenario();
-  if (!scenario) return options;
-  for (const auto& [id, value] : scenario->knobs) (void)core::setKnob(options, id, value);  // checked when it was read
-  return options;
+  return scenario ? core::optionsOf(*scenario, std::move(options)) : options;
 }
 
 void MainWindow::chooseModel() {
@@ -277,6 +327,7 @@ void MainWindow::restoreDefaultLayout() {
 
 void MainWindow::restoreLayout() {
   if (const QString note = mendSettings(); !note.isEmpty()) showMessage(note);
+  m_model->showRecent(recentModels());
   const SavedLayout saved = savedLayout();
   if (!saved.geometry.isEmpty()) restoreGeometry(saved.geometry);
   if (saved.state.isEmpty() || !restoreState(saved.state, kLayoutVersion)) restoreDefaultLayout();

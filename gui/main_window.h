@@ -51,9 +51,11 @@ class MainWindow : public QMainWindow {
   void connectSession();
   void connectPanels();
   QDockWidget* addDock(const QString& id, const QString& title, QWidget* content, const QString& shortcut);
+  QList<QStringList> dockGroups(bool low) const;
   void placeDocks();
   void chooseModel();
   void showRecent(QMenu* menu);
+  void showEstimate(const QString& source, const core::MemoryEstimate& estimate);
   void toggleRun();
   void togglePresentation();
   void showRunState(RunState state);

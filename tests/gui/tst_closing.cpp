@@ -23,7 +23,7 @@ struct State {
   const char* model;  // nullptr: none
   int prompt_tokens;  // of the workload's requests
   int step_delay_ms;
-  std::function<bool(const gui::Session&)> reached;
+  std::function<bool(gui::Session&)> reached;
 };
 
 bool running(const gui::Session& session) {
@@ -34,12 +34,17 @@ const std::vector<State>& states() {
   constexpr const char* kTiny = "synthetic:tiny";
   constexpr const char* kBig = "synthetic:smollm2-135m";
   static const std::vector<State> all = {
-      {"no-model", nullptr, 8, 0, [](const gui::Session&) { return true; }},
-      {"loading", kBig, 8, 0, [](const gui::Session& s) { return s.runState() == gui::RunState::kLoading; }},
-      {"probing", kTiny, 8, 0, [](const gui::Session& s) { return s.model() && !s.limits().measured(); }},
-      {"prefill", kBig, 2000, 0, [](const gui::Session& s) { return running(s) && s.stepProgress() > 0; }},
-      {"decode", kTiny, 8, 0, [](const gui::Session& s) { return s.snapshot() && s.snapshot()->step_index > 20; }},
-      {"slow-motion", kTiny, 8, 3'600'000, [](const gui::Session& s) { return running(s); }},
+      {"no-model", nullptr, 8, 0, [](gui::Session&) { return true; }},
+      {"loading", kBig, 8, 0, [](gui::Session& s) { return s.runState() == gui::RunState::kLoading; }},
+      {"probing", kTiny, 8, 0, [](gui::Session& s) { return s.model() && !s.limits().measured(); }},
+      {"prefill", kBig, 2000, 0, [](gui::Session& s) { return running(s) && s.stepProgress() > 0; }},
+      {"decode", kTiny, 8, 0, [](gui::Session& s) { return s.snapshot() && s.snapshot()->step_index > 20; }},
+      {"paused", kTiny, 8, 0,
+       [](gui::Session& s) {
+         if (running(s)) s.pause();
+         return s.snapshot() && s.runState() == gui::RunState::kPaused;
+       }},
+      {"slow-motion", kTiny, 8, 3'600'000, [](gui::Session& s) { return running(s); }},
   };
   return all;
 }
@@ -61,6 +66,7 @@ int closeIn(const State& state, QApplication& app) {
     if (!state.reached(session)) return;
     timer.stop();
     std::puts("closing");
+    std::fflush(stdout);
     window.close();
     window.close();
   });
@@ -87,7 +93,11 @@ class TestClosing : public QObject {
     QProcess process;
     process.setProcessEnvironment(environment);
     process.start(QCoreApplication::applicationFilePath(), {state});
+    QVERIFY(process.waitForReadyRead(kPatience));
+    QElapsedTimer since;
+    since.start();
     QVERIFY(process.waitForFinished(kPatience));
+    qInfo("%s: ended %lld ms after the window was closed", qPrintable(state), since.elapsed());
     QCOMPARE(process.readAllStandardError(), QByteArray());
     QCOMPARE(process.readAllStandardOutput(), QByteArray("closing\n"));  // the state was reached
     QCOMPARE(process.exitStatus(), QProcess::NormalExit);

@@ -100,6 +100,18 @@ class TestMainWindow : public QObject {
     }
   }
 
+  void aLoadCanBeLeft() {
+    Workbench w;
+    w.window.openModel(QStringLiteral("synthetic:llama-3.2-1b"));
+    WAIT_FOR(w.session.runState() == RunState::kLoading);
+    const auto* bar = w.window.findChild<gui::LoadBar*>();
+    QVERIFY(bar->isVisible());
+    QTest::mouseClick(bar->findChild<QPushButton*>(), Qt::LeftButton);
+    WAIT_FOR(w.session.runState() == RunState::kNoModel);
+    QVERIFY(!bar->isVisible());
+    QCOMPARE(w.window.message(), QString());
+  }
+
   void shortcutsAreUnique() {
     Workbench w;
     QStringList keys;
