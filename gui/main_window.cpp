@@ -148,7 +148,7 @@ void MainWindow::placeDocks() {
   const int middle = (width() - kLeftWidth) * 54 / 100;
   resizeDocks({dock("workload"), dock("kv-map"), dock("utilisation")},
               {kLeftWidth, middle, width() - kLeftWidth - middle}, Qt::Horizontal);
-  resizeDocks({dock("workload"), dock("knobs")}, {310, 420}, Qt::Vertical);
+  resizeDocks({dock("workload"), dock("knobs")}, {350, 400}, Qt::Vertical);
   if (low) {
     resizeDocks({dock("kv-map"), dock("batch-lanes")}, {260, 260}, Qt::Vertical);
     resizeDocks({dock("utilisation"), dock("token-stream")}, {360, 160}, Qt::Vertical);
