@@ -10,6 +10,9 @@
 #include <CLI/Validators.hpp>
 
 #include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 
 namespace inferoscope::cli {
 namespace {
@@ -28,6 +31,13 @@ std::string valuesOf(const core::Knob& knob) {
   return fmt::format("{}", fmt::join(knob.choices, "|"));
 }
 
+CLI::Option* addKnobFlag(CLI::App& command, const core::Knob& knob, const KnobTaker& take) {
+  const auto set = [take, id = knob.id](const std::string& value) { take(id, value); };
+  return command.add_option_function<std::string>(fmt::format("--{}", knob.id), set, std::string(knob.explanation))
+      ->type_name(valuesOf(knob))
+      ->group(kKnobGroup);
+}
+
 }  // namespace
 
 void addModel(CLI::App& command, std::string& source) {
@@ -44,14 +54,39 @@ void addKnobs(CLI::App& command, core::EngineOptions& options) {
 
 void addKnob(CLI::App& command, core::EngineOptions& options, std::string_view id) {
   const core::Knob& knob = *core::findKnob(id);
-  const auto set = [&options, id](const std::string& value) {
-    const std::string wrong = core::setKnob(options, id, value);
-    if (!wrong.empty()) throw core::Error("--" + wrong);
+  const auto set = [&options](std::string_view knob_id, const std::string& value) {
+    setKnobFlag(options, knob_id, value);
   };
-  command.add_option_function<std::string>(fmt::format("--{}", id), set, std::string(knob.explanation))
-      ->type_name(valuesOf(knob))
-      ->default_str(knob.get(options))
-      ->group(kKnobGroup);
+  addKnobFlag(command, knob, set)->default_str(knob.get(options));
+}
+
+void addKnobs(CLI::App& command, const KnobTaker& take) {
+  for (const core::Knob& knob : core::knobs()) addKnobFlag(command, knob, take);
+}
+
+void setKnobFlag(core::EngineOptions& options, std::string_view id, const std::string& value) {
+  const std::string wrong = core::setKnob(options, id, value);
+  if (!wrong.empty()) throw core::Error("--" + wrong);
+}
+
+core::EngineOptions withKnobs(core::EngineOptions options, std::string_view flag, std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view item = text.substr(at, text.find(',', at) - at);
+    const std::size_t equals = item.find('=');
+    if (equals == std::string_view::npos) throw core::Error(fmt::format("{}: \"{}\" is not KNOB=VALUE", flag, item));
+    const std::string wrong = core::setKnob(options, item.substr(0, equals), std::string(item.substr(equals + 1)));
+    if (!wrong.empty()) throw core::Error(fmt::format("{}: {}", flag, wrong));
+    at += item.size() + 1;
+  }
+  return options;
+}
+
+std::string readFile(std::string_view flag, const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream || std::filesystem::is_directory(path)) {
+    throw core::Error(fmt::format("{}: {} cannot be read", flag, path));
+  }
+  return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 void addSampling(CLI::App& command, core::SamplingParams& sampling) {

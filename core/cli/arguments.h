@@ -6,6 +6,7 @@
 
 #include <CLI/App.hpp>
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,11 +20,21 @@ void addJson(CLI::App& command, bool& json);
 // --ID VALUE of every knob in the table, or of one.
 void addKnobs(CLI::App& command, core::EngineOptions& options);
 void addKnob(CLI::App& command, core::EngineOptions& options, std::string_view id);
+// The same, where something else than options takes what is given.
+using KnobTaker = std::function<void(std::string_view id, const std::string& value)>;
+void addKnobs(CLI::App& command, const KnobTaker& take);
+// What a knob's flag does. Throws Error that names the flag.
+void setKnobFlag(core::EngineOptions& options, std::string_view id, const std::string& value);
+// "block-size=8,kv-layout=paged" on top of `options`. Throws Error that names the flag.
+core::EngineOptions withKnobs(core::EngineOptions options, std::string_view flag, std::string_view text);
 // --temperature, --top-k, --top-p, --min-p, --repeat-penalty, --seed
 void addSampling(CLI::App& command, core::SamplingParams& sampling);
 
 // --FLAG N, a whole number from min on. The default is what `to` holds.
 CLI::Option* addCount(CLI::App& command, const char* flag, int& to, int min, const char* what);
+
+// The bytes of a file. Throws Error that names the flag.
+std::string readFile(std::string_view flag, const std::string& path);
 
 // "1,2,3" -> numbers from min on. Throws Error that names the flag.
 std::vector<int> parseList(std::string_view flag, std::string_view text, int min);

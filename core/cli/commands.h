@@ -15,6 +15,8 @@ void addGenerateCommand(CLI::App& program, std::stop_token stop);
 void addLogitsCommand(CLI::App& program, std::stop_token stop);
 void addBenchCommand(CLI::App& program, std::stop_token stop);
 void addCompareCommand(CLI::App& program, std::stop_token stop);
+void addRunCommand(CLI::App& program, std::stop_token stop);
+void addPerplexityCommand(CLI::App& program, std::stop_token stop);
 void addDevicesCommand(CLI::App& program, std::stop_token stop);
 
 }  // namespace inferoscope::cli

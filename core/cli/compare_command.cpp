@@ -4,7 +4,6 @@
 #include "core/cli/commands.h"
 #include "core/cli/output.h"
 #include "core/engine/compare.h"
-#include "core/engine/knobs.h"
 #include "core/engine/scenario_run.h"
 #include "core/error.h"
 #include "core/model/model_store.h"
@@ -36,21 +35,6 @@ struct Options {
   core::EngineOptions engine;
   bool json = false;
 };
-
-// "block-size=8,kv-layout=paged" on top of `options`. Throws Error that names the flag.
-core::EngineOptions withKnobs(core::EngineOptions options, std::string_view flag, const std::string& text) {
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    const std::string item = text.substr(at, end - at);
-    const std::size_t equals = item.find('=');
-    const std::string wrong = equals == std::string::npos
-                                  ? fmt::format("\"{}\" is not KNOB=VALUE", item)
-                                  : core::setKnob(options, item.substr(0, equals), item.substr(equals + 1));
-    if (!wrong.empty()) throw core::Error(fmt::format("{}: {}", flag, wrong));
-    at = end + 1;
-  }
-  return options;
-}
 
 std::string orDash(const std::optional<double>& value) {
   return value ? fmt::format("{:.4g}", *value) : "-";

@@ -42,6 +42,8 @@ int run(int argc, char** argv) {
   inferoscope::cli::addLogitsCommand(program, signals.token());
   inferoscope::cli::addBenchCommand(program, signals.token());
   inferoscope::cli::addCompareCommand(program, signals.token());
+  inferoscope::cli::addRunCommand(program, signals.token());
+  inferoscope::cli::addPerplexityCommand(program, signals.token());
   inferoscope::cli::addDevicesCommand(program, signals.token());
   try {
     program.parse(argc, argv);

@@ -8,9 +8,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -26,17 +23,11 @@ struct Options {
   bool json = false;
 };
 
-std::string readFile(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream || std::filesystem::is_directory(path)) throw core::Error(fmt::format("--file: {} cannot be read", path));
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 void run(const Options& options) {
   const auto model = core::describeModel(options.model);
   if (!model->tokenizer) throw core::Error(fmt::format("{}: {}", options.model, model->notices.back()));
   const core::Tokenizer& tokenizer = *model->tokenizer;
-  const std::string text = options.file.empty() ? options.text : readFile(options.file);
+  const std::string text = options.file.empty() ? options.text : readFile("--file", options.file);
   const bool special = !options.no_special;
   const std::vector<core::TokenId> ids = tokenizer.encode(text, {.add_bos = special, .parse_special = special});
   // The text alone, without the token that is put before it.

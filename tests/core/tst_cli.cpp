@@ -54,6 +54,11 @@ QString str(std::string_view text) {
 
 const QString kTiny = "synthetic:tiny";
 
+void write(const QString& path, const QByteArray& text) {
+  QFile file(path);
+  if (!file.open(QIODevice::WriteOnly) || file.write(text) != text.size()) qFatal("cannot write %s", qPrintable(path));
+}
+
 }  // namespace
 
 #define VERIFY_DONE(outcome) QVERIFY2((outcome).code == 0 && (outcome).err.isEmpty(), (outcome).err.constData())
@@ -74,7 +79,8 @@ class TestCli : public QObject {
   void helpAndVersion() {
     const Outcome help = run({"--help"});
     VERIFY_DONE(help);
-    for (const char* command : {"info", "tokenize", "generate", "logits", "bench", "compare", "devices"}) {
+    for (const char* command :
+         {"info", "tokenize", "generate", "logits", "bench", "run", "compare", "perplexity", "devices"}) {
       QVERIFY(help.out.contains(command));
       VERIFY_DONE(run({command, "--help"}));
     }
@@ -312,6 +318,12 @@ class TestCli : public QObject {
     row("no text", {"tokenize", kTiny}, "--text");
     row("two texts", {"tokenize", kTiny, "--text", "a", "--file", "/dev/null"}, "--text");
     row("missing text file", {"tokenize", kTiny, "--file", "/no/such.txt"}, "/no/such.txt");
+    row("no scenario", {"run", "no-such"}, "no-such");
+    row("steps nowhere", {"run", "chat", "--model", kTiny, "--steps", "/no/such/steps"}, "/no/such/steps");
+    row("knob of a run", {"run", "chat", "--model", kTiny, "--block-size", "0"}, "--block-size");
+    row("nothing to score", {"perplexity", kTiny, "--file", "/dev/null"}, "/dev/null");
+    row("no knob to compare", {"perplexity", kTiny, "--file", "/dev/null", "--vs", "kv-format"}, "--vs");
+    row("unknown knob to compare", {"perplexity", kTiny, "--file", "/dev/null", "--vs", "speed=9"}, "speed");
     row("batch", {"bench", kTiny, "--batch", "0"}, "--batch");
     row("bench beyond the context", {"bench", kTiny, "--prompt-tokens", "3000"}, "--prompt-tokens");
     row("nothing to compare", {"compare"}, "SCENARIO");
@@ -321,6 +333,85 @@ class TestCli : public QObject {
     row("no comparison", {"compare", "--open", "/dev/null"}, "/dev/null");
     row("depth without pages", {"bench", kTiny, "--depth", "32", "--kv-layout", "contiguous"}, "--depth");
   }
+  // A scenario to its end, and all its steps: their sums are those of the summary.
+  void runSumsUpItsSteps() {
+    QTemporaryDir folder;
+    const QString scenario = folder.filePath("s.json"), steps_file = folder.filePath("steps.jsonl");
+    write(scenario, R"({"id": "s", "model": "synthetic:tiny", "prompt_tokens": 20, "output_tokens": 5,
+                        "ignore_end_of_turn": true, "knobs": {"block-size": 8, "prefix-cache": "off"},
+                        "arrivals": {"kind": "closed-loop", "concurrency": 3, "num_requests": 6}})");
+    const Outcome outcome = run({"run", scenario, "--steps", steps_file, "--block-size", "4", "--json"});
+    VERIFY_DONE(outcome);
+    const QJsonObject json = outcome.json();
+    for (const char* key :
+         {"options", "requests", "ttft_ms", "tpot_ms", "itl_ms", "output_tok_s", "total_tok_s", "goodput", "goal",
+          "kv_waste", "max_concurrent", "preemptions", "prefix_hit_rate", "bytes_per_token"})
+      QVERIFY2(json.contains(key), key);
+    QCOMPARE(json["requests"].toInt(), 6);
+    QCOMPARE(json["max_concurrent"].toInt(), 3);
+    QCOMPARE(json["options"].toObject()["block-size"].toString(), QString("4"));  // the flag goes before the scenario
+    QCOMPARE(json["options"].toObject()["prefix-cache"].toString(), QString("off"));
+    QVERIFY(json["prefix_hit_rate"].isNull());
+    QCOMPARE(json["itl_ms"].toObject().keys(), (QStringList{"p50", "p90", "p99"}));
+    QCOMPARE(json["kv_waste"].toObject().keys(), (QStringList{"external", "internal", "reserved"}));
+
+    QFile file(steps_file);
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    int num_tokens = 0, num_prompt_tokens = 0, num_sampled = 0;
+    double weight_bytes = 0;
+    for (qint64 index = 0; !file.atEnd(); ++index) {
+      const QJsonObject step = QJsonDocument::fromJson(file.readLine()).object();
+      QCOMPARE(step["step_index"].toInteger(), index);
+      double op_weights = 0, op_ns = 0;
+      for (const QJsonValue& op : step["ops"].toArray()) {
+        op_weights += op.toObject()["cost"].toObject()["weights"].toDouble();
+        op_ns += op.toObject()["duration_ns"].toDouble();
+      }
+      QCOMPARE(op_weights, step["cost"].toObject()["weights"].toDouble());
+      QCOMPARE(op_ns, step["kernel_ns"].toDouble());
+      for (const QJsonValue& entry : step["entries"].toArray()) num_tokens += entry.toObject()["num_tokens"].toInt();
+      num_prompt_tokens += step["num_prefill_tokens"].toInt();
+      num_sampled += step["num_sampled"].toInt();
+      weight_bytes += op_weights;
+    }
+    QCOMPARE(num_prompt_tokens, 6 * 20);
+    QCOMPARE(num_sampled, 6 * 5);
+    QCOMPARE(num_tokens, 6 * (20 + 5 - 1));  // the last token of an answer is never computed
+    QCOMPARE(json["bytes_per_token"].toObject()["weights"].toDouble(), weight_bytes / num_sampled);
+    QVERIFY(run({"run", scenario}).out.contains("goodput"));
+  }
+
+  // Exactly 0 from itself; not from another KV format. The mean over all tokens of a random model is near uniform.
+  void perplexityAgainstAnotherSetting() {
+    QTemporaryDir folder;
+    const QString file = folder.filePath("text.txt");
+    write(file, QByteArray("The hours of the night are counted by the river. ").repeated(8));
+    const QString model = data("valid/valid_hd32_mqa.gguf");
+    const QStringList arguments = {"perplexity", model, "--file", file, "--window", "64", "--json"};
+    const Outcome alone = run(arguments);
+    VERIFY_DONE(alone);
+    QCOMPARE(alone.json().keys(), (QStringList{"perplexity", "tokens"}));
+    QVERIFY(alone.json()["tokens"].toInt() > 100);
+    QVERIFY(alone.json()["perplexity"].toDouble() > 10);
+
+    const Outcome same = run(arguments + QStringList{"--vs", "block-size=4,prefill-chunk=7,threads=1"});
+    VERIFY_DONE(same);
+    const QJsonObject vs_same = same.json()["vs"].toObject();
+    QCOMPARE(vs_same.keys(), (QStringList{"kl_mean", "kl_p99", "perplexity", "top1_agreement"}));
+    QCOMPARE(vs_same["kl_mean"].toDouble(), 0.0);
+    QCOMPARE(vs_same["top1_agreement"].toDouble(), 1.0);
+    QCOMPARE(vs_same["perplexity"].toDouble(), alone.json()["perplexity"].toDouble());
+
+    double last = 0;
+    for (const char* format : {"f32", "q8_0"}) {  // from f16: the one is nearer than the other
+      const Outcome other = run(arguments + QStringList{"--vs", QString("kv-format=") + format});
+      VERIFY_DONE(other);
+      const double kl = other.json()["vs"].toObject()["kl_mean"].toDouble();
+      QVERIFY2(kl > last && kl < 0.1, format);
+      last = kl;
+    }
+  }
+
   void mistakesAreNamedInOneLine() {
     QFETCH(QStringList, arguments);
     QFETCH(QString, says);

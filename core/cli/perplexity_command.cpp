@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/cli/arguments.h"
+#include "core/cli/commands.h"
+#include "core/cli/output.h"
+#include "core/engine/perplexity.h"
+#include "core/error.h"
+#include "core/model/model_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+namespace inferoscope::cli {
+namespace {
+
+struct Options {
+  std::string model;
+  std::string file;
+  std::string vs;
+  int window = 512;
+  core::EngineOptions engine;
+  bool json = false;
+};
+
+// Plain text: what looks like a special token in it is none.
+std::vector<core::TextWindow> windowsOfFile(const Options& options, const core::Model& model) {
+  const core::Tokenizer& tokenizer = *model.tokenizer;
+  const std::string text = readFile("--file", options.file);
+  const auto ids = tokenizer.encode(text, {.add_bos = false, .parse_special = false});
+  const bool has_bos = !tokenizer.encode("").empty();
+  const int window = std::min(options.window, model.config.context_length);
+  return core::windowsOf(ids, has_bos ? std::optional(tokenizer.bos()) : std::nullopt, window);
+}
+
+nlohmann::ordered_json toJson(const core::Perplexity& result) {
+  nlohmann::ordered_json json = {{"perplexity", result.perplexity}, {"tokens", result.num_tokens}};
+  if (result.vs) {
+    json["vs"] = {{"perplexity", result.vs->perplexity},
+                  {"kl_mean", result.vs->kl_mean},
+                  {"kl_p99", result.vs->kl_p99},
+                  {"top1_agreement", result.vs->top1_agreement}};
+  }
+  return json;
+}
+
+std::string toText(const core::Perplexity& result) {
+  std::string text = fmt::format("perplexity {:.4f} over {} tokens\n", result.perplexity, result.num_tokens);
+  if (result.vs) {
+    text +=
+        fmt::format("against it: perplexity {:.4f}, KL mean {:.4g}, p99 {:.4g} nats, same likeliest token {:.2f}%\n",
+                    result.vs->perplexity, result.vs->kl_mean, result.vs->kl_p99, 100 * result.vs->top1_agreement);
+  }
+  return text;
+}
+
+void run(const Options& options, const std::stop_token& stop) {
+  core::LaneSource lane{
+      .model = {}, .backend = core::makeCpuBackend(options.engine.threads), .options = options.engine};
+  lane.model = core::loadModel(options.model, *lane.backend, {}, stop);
+  std::optional<core::LaneSource> vs;
+  if (!options.vs.empty()) {
+    vs = lane;
+    vs->options = withKnobs(options.engine, "--vs", options.vs);
+    vs->backend = core::makeCpuBackend(vs->options.threads);
+  }
+  const auto windows = windowsOfFile(options, *lane.model);
+  if (windows.empty()) throw core::Error(fmt::format("--file: {} has too few tokens to be scored", options.file));
+  const core::Perplexity result = core::measurePerplexity(lane, vs, windows, {}, stop);
+  if (options.json) {
+    printJson(toJson(result));
+  } else {
+    print(toText(result));
+  }
+}
+
+}  // namespace
+
+void addPerplexityCommand(CLI::App& program, std::stop_token stop) {
+  auto options = std::make_shared<Options>();
+  CLI::App& command = *program.add_subcommand(
+      "perplexity", "How well a model predicts a text, and how far another setting is from it on the same tokens");
+  addModel(command, options->model);
+  command.add_option("--file", options->file, "The text")->required();
+  command.add_option("--vs", options->vs,
+                     "Knobs of the other setting, on top of the flags: kv-format=q8_0,weights=q4_0");
+  addCount(command, "--window", options->window, 4,
+           "Tokens of a window; the second half of each is scored, of a text that fits one all");
+  addKnobs(command, options->engine);
+  addJson(command, options->json);
+  command.callback([options, stop = std::move(stop)] { run(*options, stop); });
+}
+
+}  // namespace inferoscope::cli
