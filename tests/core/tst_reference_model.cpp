@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/backend.h"
 #include "core/engine/engine.h"
+#include "core/engine/scorer.h"
 #include "core/model/model_store.h"
+#include "tests/support/engines.h"
 
 #include <QCryptographicHash>
 #include <QFile>
@@ -10,32 +12,35 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <span>
 
 using namespace inferoscope::core;
+using namespace inferoscope::tests;
 
-// The default model against what an independent engine answered on the same file (data/reference/make_reference.py),
-// and against the same engine's logits on the same weights as f32, which are exact to about 0.0001. Fast kernels round
-// activations to 8 bits, that engine's as ours, so a choice may go the other way where its two best logits are close.
+// The default model against an independent engine on the same weights (data/reference/make_reference.py): that engine
+// on the weights as f32 gives the right answers, and on the file as it is the yardstick for what fast kernels may be
+// off, since it rounds activations to 8 bits as ours do. The prompts were not chosen by what came out.
 namespace {
 
-constexpr double kCloseCall = 0.1;         // a gap below it may go either way
-constexpr int kNumTokens = 64;             // of an answer
-constexpr int kMaxDifferentAnswers = 2;    // of six
-constexpr double kExactTolerance = 0.002;  // of naive kernels; the best logits lie between 10 and 35
-constexpr double kErrorRatio = 1.5;        // of fast kernels' rms error to that engine's own
+constexpr int kNumTokens = 64;              // of an answer
+constexpr double kExactTolerance = 0.0005;  // of naive kernels; the best logits lie between 10 and 35
+constexpr double kErrorRatio = 1.5;         // of fast kernels' rms error to that engine's own
+// A choice may go the other way where the two best logits are closer than three standard deviations of the difference
+// of two logits that are each off by that engine's rms error.
+constexpr double kCloseCall = 3 * 1.4142;
+constexpr int kNumNaiveTokens = 4;
 
 struct ReferenceLogit {
   TokenId id = -1;
-  double logit = 0;
   double exact = 0;
+  double engine = 0;
 };
 
 struct ReferenceStep {
-  double gap = 0;                   // between the two best logits
-  std::vector<ReferenceLogit> top;  // best first
+  double gap = 0;             // between the two best exact logits
+  TokenId engine_choice = 0;  // of that engine on the file
+  std::vector<ReferenceLogit> top;
 };
 
 struct ReferencePrompt {
@@ -43,17 +48,25 @@ struct ReferencePrompt {
   std::string text;                   // as it is tokenized
   std::vector<ChatMessage> messages;  // empty: no chat
   std::vector<TokenId> prompt_ids;
-  std::vector<TokenId> ids;          // the greedy answer
-  std::vector<ReferenceStep> steps;  // one an id of the answer
+  std::vector<TokenId> ids;          // the right answer
+  std::vector<ReferenceStep> steps;  // one an id of it
+  std::vector<TokenId> engine_ids;   // that engine's own answer on the file
+
+  std::vector<TokenId> whole(std::size_t num_answered) const {
+    std::vector<TokenId> all = prompt_ids;
+    all.insert(all.end(), ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(num_answered));
+    return all;
+  }
 };
 
 ReferencePrompt promptFrom(const nlohmann::json& json) {
-  ReferencePrompt prompt{json["name"], json["rendered"], {}, json["prompt_ids"], json["ids"], {}};
+  ReferencePrompt prompt{json["name"], json["rendered"], {}, json["prompt_ids"], json["ids"], {}, json["engine_ids"]};
   if (json.contains("messages"))
     for (const auto& message : json["messages"]) prompt.messages.push_back({message["role"], message["content"]});
   for (const auto& json_step : json["steps"]) {
     ReferenceStep& step = prompt.steps.emplace_back();
     step.gap = json_step["gap"];
+    step.engine_choice = json_step["engine_choice"];
     for (const auto& top : json_step["top"]) step.top.push_back({top[0], top[1], top[2]});
   }
   return prompt;
@@ -70,30 +83,6 @@ QByteArray sha256(const QString& path) {
   return hash.result().toHex();
 }
 
-struct Answer {
-  std::vector<TokenId> ids;
-  std::vector<std::vector<float>> logits;  // one an id. [vocab_size]
-};
-
-// Greedy answers to all prompts, as one batch.
-std::vector<Answer> answersOf(Engine& engine, std::span<const ReferencePrompt> prompts, int num_tokens) {
-  engine.keepLogits(true);
-  std::vector<Answer> answers(prompts.size());
-  std::map<SeqId, Answer*> by_seq;
-  for (std::size_t i = 0; i < prompts.size(); ++i)
-    by_seq[engine.submit({prompts[i].name, prompts[i].prompt_ids, num_tokens, {}, {}, true}).seq] = &answers[i];
-  while (const auto step = engine.step({})) {
-    for (const StepEntry& entry : step->entries) {
-      if (entry.sampled < 0) continue;
-      Answer& answer = *by_seq.at(entry.seq);
-      const auto logits = engine.lastLogits(entry.seq);
-      answer.ids.push_back(entry.sampled);
-      answer.logits.emplace_back(logits.begin(), logits.end());
-    }
-  }
-  return answers;
-}
-
 // How far logits are from the exact ones.
 struct Error {
   double sum_of_squares = 0;
@@ -108,24 +97,35 @@ struct Error {
   double rms() const { return std::sqrt(sum_of_squares / count); }
 };
 
-// Over an answer's steps up to and including its first differing choice: until then both saw the same tokens.
+// What a setting makes of the right answers' first tokens.
 struct Comparison {
-  std::size_t num_same = 0;
+  std::vector<std::size_t> others;  // steps with another choice than the right one
   Error ours;
   Error theirs;
 };
 
-Comparison compare(const ReferencePrompt& prompt, const Answer& answer) {
+Comparison compare(const ReferencePrompt& prompt, Scorer& scorer, std::size_t num_tokens) {
   Comparison result;
-  const auto differs = std::mismatch(answer.ids.begin(), answer.ids.end(), prompt.ids.begin()).first;
-  result.num_same = static_cast<std::size_t>(differs - answer.ids.begin());
-  for (std::size_t k = 0; k < std::min(result.num_same + 1, answer.ids.size()); ++k) {
-    for (const ReferenceLogit& top : prompt.steps[k].top) {
-      result.ours.add(static_cast<double>(answer.logits[k].at(static_cast<std::size_t>(top.id))) - top.exact);
-      result.theirs.add(top.logit - top.exact);
+  const auto vocab = static_cast<std::size_t>(49152);
+  scorer.start(prompt.whole(num_tokens), static_cast<int>(prompt.prompt_ids.size()) - 1);
+  std::size_t step = 0;
+  for (Scorer::Rows rows = scorer.next({}); rows.count > 0; rows = scorer.next({})) {
+    for (int i = 0; i < rows.count; ++i, ++step) {
+      const auto row = rows.logits.subspan(static_cast<std::size_t>(i) * vocab, vocab);
+      const ReferenceStep& expected = prompt.steps[step];
+      const auto choice = static_cast<TokenId>(std::ranges::max_element(row) - row.begin());
+      if (choice != prompt.ids[step]) result.others.push_back(step);
+      for (const ReferenceLogit& top : expected.top) {
+        result.ours.add(static_cast<double>(row[static_cast<std::size_t>(top.id)]) - top.exact);
+        result.theirs.add(top.engine - top.exact);
+      }
     }
   }
   return result;
+}
+
+std::size_t numSame(const std::vector<TokenId>& a, const std::vector<TokenId>& b) {
+  return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
 }  // namespace
@@ -136,6 +136,11 @@ class TestReferenceModel : public QObject {
   std::vector<ReferencePrompt> m_prompts;
   std::shared_ptr<Backend> m_backend;
   std::shared_ptr<const Model> m_model;
+  std::vector<Comparison> m_fast;  // one a prompt, of the default options
+
+  Scorer scorer(const ReferencePrompt& prompt, const EngineOptions& options) const {
+    return {m_model, m_backend, options, static_cast<int>(prompt.prompt_ids.size()) + kNumTokens};
+  }
 
  private slots:
   void initTestCase() {
@@ -145,8 +150,10 @@ class TestReferenceModel : public QObject {
     QCOMPARE(sha256(path), QByteArray::fromStdString(file["sha256"]));
     for (const auto& prompt : file["prompts"]) m_prompts.push_back(promptFrom(prompt));
     QCOMPARE(m_prompts.size(), std::size_t{6});
+    for (const ReferencePrompt& prompt : m_prompts) QCOMPARE(prompt.ids.size(), std::size_t{kNumTokens});
     m_backend = makeCpuBackend(0);
     m_model = loadModel("default", *m_backend, {}, {});
+    QCOMPARE(m_model->config.vocab_size, 49152);
   }
 
   void chatPromptIsTheSame() {
@@ -159,46 +166,74 @@ class TestReferenceModel : public QObject {
       QCOMPARE(m_model->tokenizer->encode(prompt.text, {true, !prompt.messages.empty()}), prompt.prompt_ids);
   }
 
-  void greedyAnswersAreTheSame() {
-    Engine engine(m_model, m_backend, EngineOptions{});
-    const std::vector<Answer> answers = answersOf(engine, m_prompts, kNumTokens);
-    int num_different = 0;
-    for (std::size_t i = 0; i < m_prompts.size(); ++i) {
-      const ReferencePrompt& prompt = m_prompts[i];
-      QCOMPARE(answers[i].ids.size(), prompt.ids.size());
-      const auto [num_same, ours, theirs] = compare(prompt, answers[i]);
-      qInfo("%-10s %4zu tokens: %2zu of %d ids the same; error of logits rms %.3f, at most %.3f (theirs %.3f, %.3f)",
-            prompt.name.c_str(), prompt.prompt_ids.size(), num_same, kNumTokens, ours.rms(), ours.largest, theirs.rms(),
-            theirs.largest);
+  // Every token of the right answers, given those before it: as near to the exact logits as that engine is, and another
+  // choice only where it is a close call.
+  void fastKernelsAreOffAsMuchAsThatEngine() {
+    std::size_t num_ours = 0, num_theirs = 0;
+    for (const ReferencePrompt& prompt : m_prompts) {
+      Scorer fast = scorer(prompt, {});
+      const Comparison& comparison = m_fast.emplace_back(compare(prompt, fast, kNumTokens));
+      const auto& [others, ours, theirs] = comparison;
+      const auto their_others = std::ranges::count_if(prompt.steps, [&](const ReferenceStep& step) {
+        return step.engine_choice != prompt.ids[static_cast<std::size_t>(&step - prompt.steps.data())];
+      });
+      qInfo(
+          "%-10s %4zu tokens: %zu of %d other choices (theirs %td); error of logits rms %.3f, at most %.3f (theirs "
+          "%.3f, %.3f)",
+          prompt.name.c_str(), prompt.prompt_ids.size(), others.size(), kNumTokens, their_others, ours.rms(),
+          ours.largest, theirs.rms(), theirs.largest);
       QVERIFY2(ours.rms() < kErrorRatio * theirs.rms(), prompt.name.c_str());
-      if (num_same == prompt.ids.size()) continue;
-      ++num_different;
-      qInfo("%-10s differs where their two best logits are %.4f apart", prompt.name.c_str(),
-            prompt.steps[num_same].gap);
-      QVERIFY2(prompt.steps[num_same].gap < kCloseCall, prompt.name.c_str());
+      for (const std::size_t step : others) {
+        const double gap = prompt.steps[step].gap;
+        qInfo("%-10s   token %zu, where the two best are %.4f apart", "", step, gap);
+        QVERIFY2(gap < kCloseCall * theirs.rms(), prompt.name.c_str());
+      }
+      num_ours += others.size();
+      num_theirs += static_cast<std::size_t>(their_others);
     }
-    QVERIFY(num_different <= kMaxDifferentAnswers);
+    qInfo("of %zu tokens, %zu other choices than the exact ones, theirs %zu", kNumTokens * m_prompts.size(), num_ours,
+          num_theirs);
+    QVERIFY(num_ours <= 2 * num_theirs);
   }
 
-  // Without rounded activations there is nothing left to differ by. Slow kernels: a short prompt, a few tokens.
+  // As one batch, each on its own: an answer is the right one up to a close call.
+  void greedyAnswers() {
+    Engine engine(m_model, m_backend, EngineOptions{});
+    std::vector<SeqId> seqs;
+    for (const ReferencePrompt& prompt : m_prompts)
+      seqs.push_back(engine.submit(ask(prompt.prompt_ids, kNumTokens)).seq);
+    const Answers answers = runAll(engine);
+    for (std::size_t i = 0; i < m_prompts.size(); ++i) {
+      const ReferencePrompt& prompt = m_prompts[i];
+      const std::vector<TokenId>& ids = answers.at(seqs[i]).tokens;
+      const std::size_t num_same = numSame(ids, prompt.ids);
+      qInfo("%-10s %2zu of %d tokens as the exact answer (theirs %2zu), %2zu as their own answer", prompt.name.c_str(),
+            num_same, kNumTokens, numSame(prompt.engine_ids, prompt.ids), numSame(ids, prompt.engine_ids));
+      QCOMPARE(ids.size(), prompt.ids.size());
+      const std::vector<std::size_t>& others = m_fast.at(i).others;
+      const std::size_t first_other = others.empty() ? kNumTokens : others.front();
+      QCOMPARE(num_same, first_other);  // prefill and decode, alone and in a batch, are the same to the bit
+    }
+  }
+
+  // Without rounded activations there is nothing left to differ by. Slow kernels: not the long prompt, a few tokens.
   void naiveKernelsAreExact_data() {
+    QTest::addColumn<int>("index");
     QTest::addColumn<QString>("attention");
-    for (const char* attention : {"naive", "flash"}) QTest::addRow("%s attention", attention) << attention;
+    QTest::newRow("first, naive attention") << 0 << "naive";
+    for (const int i : {0, 1, 3}) QTest::addRow("prompt %d", i) << i << "flash";
   }
   void naiveKernelsAreExact() {
+    QFETCH(int, index);
     QFETCH(QString, attention);
-    EngineOptions options;
-    options.linear = "naive";
-    options.attention = attention.toStdString();
-    options.kv_format = "f32";
-    Engine engine(m_model, m_backend, options);
-    const ReferencePrompt& prompt = m_prompts.front();
-    const Answer answer = answersOf(engine, {&prompt, 1}, 4).front();
-    QCOMPARE(answer.ids.size(), std::size_t{4});
-    const auto [num_same, ours, theirs] = compare(prompt, answer);
-    qInfo("error of logits at most %.5f", ours.largest);
-    QCOMPARE(num_same, answer.ids.size());
+    const EngineOptions options =
+        with({{"linear", "naive"}, {"attention", attention.toStdString()}, {"kv-format", "f32"}});
+    const ReferencePrompt& prompt = m_prompts.at(static_cast<std::size_t>(index));
+    Scorer naive = scorer(prompt, options);
+    const auto [others, ours, theirs] = compare(prompt, naive, kNumNaiveTokens);
+    qInfo("%-10s error of logits at most %.5f", prompt.name.c_str(), ours.largest);
     QVERIFY(ours.largest < kExactTolerance);
+    for (const std::size_t step : others) QVERIFY(prompt.steps[step].gap < 2 * kExactTolerance);
   }
 };
 

@@ -5,15 +5,16 @@
     pip install llama-cpp-python==0.3.36
     python3 make_reference.py SmolLM2-135M-Instruct.Q4_1.gguf > smollm2_135m_q4_1.json
 
-Each prompt is answered greedily with 64 tokens, by the plain argmax: an end token would not end the loop, but none of
-these answers holds one. For every token the ten best logits are kept, from two runs:
+Each prompt is answered twice, with 64 tokens by the plain argmax; an end token does not end the loop:
 
-- on the file as it is. The engine then rounds activations to 8 bits before it multiplies, and keeps keys and values as
-  f16, so that its logits carry an error of about 0.2;
-- on the same weights decoded to f32, with keys and values as f32, over the same tokens: exact to about 0.0001.
+- "ids": on the weights decoded to f32, with keys and values as f32. These are the right answers: the logits are exact to
+  about 0.0001. For each of these tokens the ten best logits are kept, and what the engine makes of the same context on
+  the file as it is ("engine_choice" and the second number of each logit).
+- "engine_ids": on the file as it is. The engine then rounds activations to 8 bits before it multiplies, and keeps keys
+  and values as f16, so that its logits carry an error of some tenths, and its answers differ from the right ones where
+  two logits are close. "engine_gaps" are the distances between its two best logits.
 
-Because of that error the prompts are such that the engine is sure of its choice: "gap" is the distance between a step's
-two best logits, and its least value is printed. Several of them have the model copy something it saw long before.
+The prompts were written down before any of them was run, and not changed for what came out.
 """
 
 import contextlib
@@ -35,38 +36,16 @@ SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
 
 LONG_TEXT = (pathlib.Path(__file__).parent / "long_prompt.txt").read_text(encoding="utf-8").rstrip()
 
-INDONESIAN_TEXT = (
-    "Gotong royong adalah kebiasaan bekerja bersama tanpa upah di desa-desa Indonesia: warga membangun rumah, memanen "
-    "padi, dan membersihkan jalan dengan senang hati. Setelah selesai, mereka makan bersama di bawah pohon beringin "
-    "sambil bercerita tentang hujan dan musim kemarau.\n\n"
-)
-
-CODE_TEXT = """\
-import math
-
-
-class Circle:
-    def __init__(self, x, y, radius):
-        self.x = x
-        self.y = y
-        self.radius = radius
-
-    def area(self):
-        return math.pi * self.radius ** 2
-
-    def contains(self, x, y):
-        return math.hypot(x - self.x, y - self.y) <= self.radius
-
-
-"""
-
 PROMPTS = [
     {"name": "short", "text": "The capital of France is"},
-    {"name": "chat", "messages": [{"role": "user", "content": "Count from 1 to 30."}]},
-    {"name": "indonesian", "text": 2 * INDONESIAN_TEXT + "Gotong royong adalah kebiasaan"},
-    {"name": "code", "text": 2 * CODE_TEXT + CODE_TEXT[:60]},
-    {"name": "emoji", "text": "🍎 apple\n🍌 banana\n🍇 grapes\n🍎 apple\n🍌"},
-    {"name": "long", "text": LONG_TEXT + "\n\nThe Water Clock of Harrow Bridge\n\nWhen the old"},
+    {"name": "chat", "messages": [{"role": "user", "content": "What is the difference between weather and climate?"}]},
+    {
+        "name": "indonesian",
+        "text": "Gotong royong adalah kebiasaan bekerja bersama tanpa upah di desa-desa Indonesia. Warga membangun rumah,",
+    },
+    {"name": "code", "text": 'def fibonacci(n):\n    """Return the n-th Fibonacci number."""\n'},
+    {"name": "emoji", "text": "Good morning! ☀️ Today I baked bread 🍞 and walked along the river 🚶‍♀️ before"},
+    {"name": "long", "text": LONG_TEXT + "\n\nIn short, this is the story of"},
 ]
 
 
@@ -111,11 +90,17 @@ def run(model, prompt_ids, forced=None):
     return ids, logits
 
 
-def describe_step(logits, exact_logits):
-    best = numpy.argsort(-logits, kind="stable")[:TOP_K]  # stable: the lowest id on a tie
+def best_two_gap(logits):
+    best = numpy.sort(logits)[-2:]
+    return round(float(best[1] - best[0]), 4)
+
+
+def describe_step(exact_logits, engine_logits):
+    best = numpy.argsort(-exact_logits, kind="stable")[:TOP_K]  # stable: the lowest id on a tie
     return {
-        "gap": round(float(logits[best[0]] - logits[best[1]]), 4),
-        "top": [[int(i), round(float(logits[i]), 4), round(float(exact_logits[i]), 4)] for i in best],
+        "gap": best_two_gap(exact_logits),
+        "engine_choice": int(numpy.argmax(engine_logits)),
+        "top": [[int(i), round(float(exact_logits[i]), 4), round(float(engine_logits[i]), 4)] for i in best],
     }
 
 
@@ -123,16 +108,27 @@ def reference(model, exact_model, prompt):
     text = prompt["text"] if "text" in prompt else render_chat(prompt["messages"])
     # add_bos: asks for it, which the tokenizer heeds only if the model does.
     prompt_ids = model.tokenize(text.encode("utf-8"), add_bos=True, special="messages" in prompt)
-    ids, logits = run(model, prompt_ids)
-    _, exact_logits = run(exact_model, prompt_ids, ids)
-    steps = [describe_step(*pair) for pair in zip(logits, exact_logits)]
+    ids, exact_logits = run(exact_model, prompt_ids)
+    _, engine_logits = run(model, prompt_ids, ids)
+    engine_ids, own_logits = run(model, prompt_ids)
+    steps = [describe_step(*pair) for pair in zip(exact_logits, engine_logits)]
 
-    assert not any(llama_cpp.llama_vocab_is_eog(model._model.vocab, i) for i in ids), prompt["name"] + " ends early"
     answer = model.detokenize(ids).decode("utf-8", "replace")
-    error = max(abs(quantized - exact) for step in steps for _, quantized, exact in step["top"])
-    print(f"{prompt['name']}: {len(prompt_ids)} tokens, least gap {min(step['gap'] for step in steps)}, "
-          f"error at most {error:.3f}: {answer!r}", file=sys.stderr)  # fmt: skip
-    return {**prompt, "rendered": text, "prompt_ids": prompt_ids, "ids": ids, "steps": steps}
+    error = max(abs(engine - exact) for step in steps for _, exact, engine in step["top"])
+    num_other = sum(step["engine_choice"] != id for step, id in zip(steps, ids))
+    num_same = next((i for i, (a, b) in enumerate(zip(ids, engine_ids)) if a != b), len(ids))
+    print(f"{prompt['name']}: {len(prompt_ids)} tokens, error of the engine on the file at most {error:.3f}, "
+          f"{num_other} of {len(ids)} choices other than the exact ones, its own answer is the same for {num_same} "
+          f"tokens: {answer!r}", file=sys.stderr)  # fmt: skip
+    return {
+        **prompt,
+        "rendered": text,
+        "prompt_ids": prompt_ids,
+        "ids": ids,
+        "steps": steps,
+        "engine_ids": engine_ids,
+        "engine_gaps": [best_two_gap(logits) for logits in own_logits],
+    }
 
 
 def main():
@@ -146,7 +142,7 @@ def main():
         "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
         "engine": f"llama-cpp-python {llama_cpp.__version__}, CPU, no flash attention",
         "add_bos": model.metadata.get("tokenizer.ggml.add_bos_token") == "true",
-        "top": ["id", "logit", "logit with f32 weights, keys and values"],
+        "top": ["id", "exact logit", "logit of the engine on the file"],
         "prompts": prompts,
     }
     json.dump(result, sys.stdout, ensure_ascii=False, separators=(",", ":"))
