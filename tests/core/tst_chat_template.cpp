@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/model/chat_template.h"
+#include "core/model/special_tokens.h"
 
 #include <QTest>
 
@@ -34,6 +35,7 @@ class TestChatTemplate : public QObject {
   void families_data();
   void families();
   void oneQuestion();
+  void endsOfReplies();
   void brokenNeverCrashes();
 };
 
@@ -160,6 +162,14 @@ void TestChatTemplate::oneQuestion() {
   QCOMPARE(prompt(ChatFamily::kLlama3), std::string("<|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|>"
                                                     "<|start_header_id|>assistant<|end_header_id|>\n\n"));
   QCOMPARE(prompt(ChatFamily::kZephyr), std::string("<|user|>\nHi</s>\n<|assistant|>\n"));
+}
+
+// What each family ends a reply with ends it, whatever the file names as its end of text.
+void TestChatTemplate::endsOfReplies() {
+  for (const char* end : {"<|im_end|>", "<|endoftext|>", "</s>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>"})
+    QVERIFY2(isEndOfTurnName(end), end);
+  for (const char* other : {"<s>", "<|im_start|>", "[/INST]", "<|begin_of_text|>", "<|assistant|>", "im_end"})
+    QVERIFY2(!isEndOfTurnName(other), other);
 }
 
 void TestChatTemplate::brokenNeverCrashes() {

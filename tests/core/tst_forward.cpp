@@ -2,6 +2,7 @@
 // The forward pass by itself, without a scheduler: batches made by hand on scattered blocks.
 #include "core/error.h"
 #include "core/run/forward.h"
+#include "tests/support/data.h"
 #include "tests/support/engines.h"
 #include "tests/support/tried_backend.h"
 
@@ -173,7 +174,8 @@ class TestForward : public QObject {
     QTest::addColumn<int>("block_size");
     QTest::addColumn<int>("threads");
     const std::vector<int> whole = {kLength};
-    for (const std::string& source : {kTiny, kTinyQ8}) {
+    for (const std::string& source :
+         {kTiny, kTinyQ8, std::string("synthetic:tiny-qwen2"), std::string("synthetic:tiny-qwen3")}) {
       for (const char* attention : {"flash", "naive"}) {
         const auto add = [&](const char* what, const std::vector<int>& chunks, int block_size, int threads) {
           QTest::addRow("%s, %s, %s", source.c_str(), attention, what)
@@ -259,6 +261,31 @@ class TestForward : public QObject {
       QCOMPARE(layers, layerWeightBytes(*lab.model));
       QCOMPARE(output, static_cast<std::uint64_t>(kernels::matrixBytes(lab.model->output)));
     }
+  }
+
+  // All that a decode step reads of the weights is what is stored of them: each tensor once, but of the embedding one
+  // row only, and of a tied one, which is the output too, one row more.
+  void aDecodeStepReadsWhatIsStored_data() {
+    QTest::addColumn<QString>("source");
+    for (const char* name : {"tiny", "tiny-qwen2", "tiny-qwen3"}) {
+      for (const char* format : {"f32", "f16", "q8_0", "q4_1"})
+        QTest::addRow("%s %s", name, format) << QString("synthetic:%1:%2").arg(name, format);
+    }
+    for (const char* file : {"valid_tiny", "valid_q8_0_untied", "valid_q4_0"})
+      QTest::newRow(file) << QString::fromStdString(dataPath("valid/") + file + ".gguf");
+  }
+
+  void aDecodeStepReadsWhatIsStored() {
+    QFETCH(QString, source);
+    Lab lab(source.toStdString(), 16, 1);
+    lab.step({{0, 7}});
+    lab.step({{0, 1}});
+    std::uint64_t counted = 0;
+    for (const OpRecord& op : lab.records) counted += op.cost.weights;
+    const kernels::WeightMatrix& embedding = lab.model->token_embedding;
+    const std::int64_t row_bytes = kernels::storedBytes(kernels::formatOf(embedding.format), embedding.num_cols);
+    const std::int64_t unread = lab.model->config.tied_embeddings ? 0 : kernels::matrixBytes(embedding);
+    QCOMPARE(static_cast<std::int64_t>(counted), lab.model->weight_bytes - unread + row_bytes);
   }
 
   // The middle of a prompt gives no token: the output matrix is not read.
