@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "kernels/cpu/linear_columns.h"
 #include "kernels/cpu/simd_inline.h"
 
 #include <immintrin.h>
@@ -43,31 +44,49 @@ struct LanesAvx2 {
   INFEROSCOPE_SIMD static Ints loadInts(const std::byte* from) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
   }
-  INFEROSCOPE_SIMD static Ints lowNibbles(Ints v) { return _mm256_and_si256(v, _mm256_set1_epi8(15)); }
-  INFEROSCOPE_SIMD static Ints highNibbles(Ints v) { return lowNibbles(_mm256_srli_epi16(v, 4)); }
+  INFEROSCOPE_SIMD static Ints bytes(int value) { return _mm256_set1_epi8(static_cast<char>(value)); }
+  INFEROSCOPE_SIMD static Ints ints(int value) { return _mm256_set1_epi32(value); }
+  INFEROSCOPE_SIMD static Ints bitAnd(Ints a, Ints b) { return _mm256_and_si256(a, b); }
+  INFEROSCOPE_SIMD static Ints bitOr(Ints a, Ints b) { return _mm256_or_si256(a, b); }
+  INFEROSCOPE_SIMD static Ints negative(Ints v) { return _mm256_sub_epi32(_mm256_setzero_si256(), v); }
+  template <int kBits>
+  INFEROSCOPE_SIMD static Ints shiftRight(Ints v) {
+    return _mm256_srli_epi32(v, kBits);
+  }
+  template <int kBits>
+  INFEROSCOPE_SIMD static Ints shiftLeft(Ints v) {
+    return _mm256_slli_epi32(v, kBits);
+  }
+  template <int kByte>
+  INFEROSCOPE_SIMD static Ints signedByte(Ints v) {
+    return _mm256_srai_epi32(_mm256_slli_epi32(v, 24 - 8 * kByte), 24);
+  }
 
   // The dots of a block: start(), dot() with each word of weights and 4 bytes of activations, then finish(), which
-  // gives their sum plus `correction` (0 for signed weights). Unsigned weights are below 16: the sums of a block's 8
-  // pairs of products stay within 16 bits, at most 8 * 2 * 15 * 128 = 30720. Signed ones go through |w| and x with w's
-  // sign, and no pair passes 2 * 128 * 127.
-  template <bool kSigned>
+  // gives their sum plus `correction` (0 for signed weights). Of weights below 16 the sums of 8 pairs of products stay
+  // within 16 bits, at most 8 * 2 * 15 * 128 = 30720; of those below 64 a pair does. Signed ones go through |w| and x
+  // with w's sign, and no pair passes 2 * 128 * 127.
+  template <Bytes kBytes>
   INFEROSCOPE_SIMD static Ints start(const std::int32_t*) {
     return _mm256_setzero_si256();
   }
-  template <bool kSigned>
+  template <Bytes kBytes>
   INFEROSCOPE_SIMD static Ints dot(Ints sums, Ints w, const std::int8_t* x) {
     const Ints four = _mm256_castps_si256(_mm256_broadcast_ss(reinterpret_cast<const float*>(x)));
-    if constexpr (kSigned) {
-      const Ints pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(four, w));
-      return _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
-    } else {
+    if constexpr (kBytes == Bytes::kBelow16) {
       return _mm256_add_epi16(sums, _mm256_maddubs_epi16(w, four));
+    } else {
+      constexpr bool kSigned = kBytes == Bytes::kSigned;
+      const Ints pairs =
+          kSigned ? _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(four, w)) : _mm256_maddubs_epi16(w, four);
+      return _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
     }
   }
-  template <bool kSigned>
+  template <Bytes kBytes>
   INFEROSCOPE_SIMD static Ints finish(Ints sums, const std::int32_t* correction) {
-    if constexpr (kSigned) return sums;
-    return _mm256_add_epi32(_mm256_madd_epi16(sums, _mm256_set1_epi16(1)), _mm256_set1_epi32(*correction));
+    if constexpr (kBytes == Bytes::kSigned) return sums;
+    if constexpr (kBytes == Bytes::kBelow16) sums = _mm256_madd_epi16(sums, _mm256_set1_epi16(1));
+    return _mm256_add_epi32(sums, _mm256_set1_epi32(*correction));
   }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "kernels/cpu/linear_columns.h"
 #include "kernels/cpu/simd_inline.h"
 
 #include <immintrin.h>
@@ -38,22 +39,37 @@ struct LanesAvx512 {
   INFEROSCOPE_SIMD static Floats toFloats(Ints v) { return _mm512_cvtepi32_ps(v); }
 
   INFEROSCOPE_SIMD static Ints loadInts(const std::byte* from) { return _mm512_loadu_si512(from); }
-  INFEROSCOPE_SIMD static Ints lowNibbles(Ints v) { return _mm512_and_si512(v, _mm512_set1_epi8(15)); }
-  INFEROSCOPE_SIMD static Ints highNibbles(Ints v) { return lowNibbles(_mm512_srli_epi16(v, 4)); }
+  INFEROSCOPE_SIMD static Ints bytes(int value) { return _mm512_set1_epi8(static_cast<char>(value)); }
+  INFEROSCOPE_SIMD static Ints ints(int value) { return _mm512_set1_epi32(value); }
+  INFEROSCOPE_SIMD static Ints bitAnd(Ints a, Ints b) { return _mm512_and_si512(a, b); }
+  INFEROSCOPE_SIMD static Ints bitOr(Ints a, Ints b) { return _mm512_or_si512(a, b); }
+  INFEROSCOPE_SIMD static Ints negative(Ints v) { return _mm512_sub_epi32(_mm512_setzero_si512(), v); }
+  template <int kBits>
+  INFEROSCOPE_SIMD static Ints shiftRight(Ints v) {
+    return _mm512_srli_epi32(v, kBits);
+  }
+  template <int kBits>
+  INFEROSCOPE_SIMD static Ints shiftLeft(Ints v) {
+    return _mm512_slli_epi32(v, kBits);
+  }
+  template <int kByte>
+  INFEROSCOPE_SIMD static Ints signedByte(Ints v) {
+    return _mm512_srai_epi32(_mm512_slli_epi32(v, 24 - 8 * kByte), 24);
+  }
 
   // `correction` makes up for what the weights are away from their values.
-  template <bool kSigned>
+  template <Bytes kBytes>
   INFEROSCOPE_SIMD static Ints start(const std::int32_t* correction) {
     return _mm512_set1_epi32(*correction);
   }
-  template <bool kSigned>
+  template <Bytes kBytes>
   INFEROSCOPE_SIMD static Ints dot(Ints sums, Ints w, const std::int8_t* x) {
     std::int32_t four;
     __builtin_memcpy(&four, x, sizeof(four));
-    if constexpr (kSigned) w = _mm512_xor_si512(w, _mm512_set1_epi8(-128));
+    if constexpr (kBytes == Bytes::kSigned) w = _mm512_xor_si512(w, _mm512_set1_epi8(-128));
     return _mm512_dpbusd_epi32(sums, w, _mm512_set1_epi32(four));
   }
-  template <bool kSigned>
+  template <Bytes kBytes>
   INFEROSCOPE_SIMD static Ints finish(Ints sums, const std::int32_t*) {
     return sums;
   }

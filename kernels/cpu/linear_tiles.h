@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "kernels/cpu/lanes_avx2.h"
+#include "kernels/cpu/linear_columns.h"
 #include "kernels/cpu/linear_interleaved.h"
 #include "kernels/cpu/simd_avx2.h"
 #include "kernels/interleave.h"
 
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 // Products with interleaved rows, once for all instruction sets: V is one of the Lanes structs. A lane is a row, so
 // that nothing is ever summed across lanes, and all instruction sets give the same bits.
@@ -16,11 +19,11 @@ namespace {  // NOLINT: meant for each file
 template <class F>
 concept FloatsFormat = std::is_same_v<F, quant::F32> || std::is_same_v<F, quant::F16> || std::is_same_v<F, quant::BF16>;
 template <class F>
-concept QuantsFormat = requires {
-  F::kQuants;
+concept BlocksFormat = requires {
+  sizeof(Columns<LanesAvx2, F, 0>);
 };
 
-constexpr int kBlock = 32;  // columns of a block of small numbers
+constexpr int kBlock = 32;  // columns that share a scale of the activations
 constexpr int kTileSizes[] = {12, 8, 6, 4, 2, 1};
 
 template <class V, class F>
@@ -37,20 +40,21 @@ int tileSize(int rest) {
 
 // ---- Packed tokens ----
 
-// One block of columns of a tile of kTokens tokens: x = scale * q.
-template <int kTokens>
+// One block of columns of a tile of kTokens tokens: x = scale * q. kScales: of the weights of such a block.
+template <int kTokens, int kScales>
 struct ByteTile {
   std::int8_t q[kTokens][kBlock];
   float scale[kTokens];
-  std::int32_t correction[kTokens];  // for finish()
-  float sum[kTokens];                // of the block's x: times a weight block's min it is what that adds
+  float sum[kTokens];                         // of the block's x: times a weight block's min it is what that adds
+  std::int32_t correction[kScales][kTokens];  // for start() and finish()
 };
-constexpr int kBlockTokenBytes = sizeof(ByteTile<1>);
-static_assert(sizeof(ByteTile<12>) == 12 * kBlockTokenBytes);
+template <class F, int kTokens>
+using TileOf = ByteTile<kTokens, Columns<LanesAvx2, F, 0>::kNumScales>;
 
-// What a dot of unsigned weights has too much is `offset` times the sum of q.
+// What a dot of unsigned bytes has too much is this times the sum of q.
 template <class V, class F>
-constexpr int kOffset = F::kQuants.bits == 8 ? (V::kDotsSignedBytes ? 0 : 128) : F::kQuants.zero;
+constexpr int kOffset = Columns<V, F, 0>::kBytes == Bytes::kSigned ? (V::kDotsSignedBytes ? 0 : 128)
+                                                                   : Columns<V, F, 0>::kZero;
 
 INFEROSCOPE_SIMD int sumOfInts(__m256i v) {
   const __m128i four = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
@@ -58,8 +62,8 @@ INFEROSCOPE_SIMD int sumOfInts(__m256i v) {
   return _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_shuffle_epi32(two, 1)));
 }
 
-template <int kTokens>
-INFEROSCOPE_SIMD void quantize(const float* x, int offset, ByteTile<kTokens>& to, int t) {
+template <int kTokens, int kScales>
+INFEROSCOPE_SIMD void quantize(const float* x, int offset, ByteTile<kTokens, kScales>& to, int t) {
   __m256 v[4];
   __m256 largest = _mm256_setzero_ps();
   __m256 any_nan = _mm256_setzero_ps();
@@ -77,11 +81,18 @@ INFEROSCOPE_SIMD void quantize(const float* x, int offset, ByteTile<kTokens>& to
   // Packing works within 128-bit halves; the permutation puts the elements back in order.
   const __m256i packed = _mm256_packs_epi16(_mm256_packs_epi32(n[0], n[1]), _mm256_packs_epi32(n[2], n[3]));
   const __m256i q = _mm256_permutevar8x32_epi32(packed, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
-  const int sum = sumOfInts(dotUnsigned(_mm256_set1_epi8(1), q));
+  const __m256i sums = dotUnsigned(_mm256_set1_epi8(1), q);  // lane i: of columns 4 i ... 4 i + 3
+  const int sum = sumOfInts(sums);
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to.q[t]), q);
   to.scale[t] = scale;
-  to.correction[t] = -offset * sum;
   to.sum[t] = scale * static_cast<float>(sum);
+  if constexpr (kScales == 1) {
+    to.correction[0][t] = -offset * sum;
+  } else {
+    const int first = sumOfInts(_mm256_blend_epi32(sums, _mm256_setzero_si256(), 0xF0));
+    to.correction[0][t] = -offset * first;
+    to.correction[1][t] = -offset * (sum - first);
+  }
 }
 
 template <class V, class F, int kTokens>
@@ -92,7 +103,7 @@ void pack(const float* x, int num_cols, std::byte* to) {
       for (int t = 0; t < kTokens; ++t) tile[std::int64_t{c} * kTokens + t] = x[std::int64_t{t} * num_cols + c];
     }
   } else {
-    auto* tile = reinterpret_cast<ByteTile<kTokens>*>(to);
+    auto* tile = reinterpret_cast<TileOf<F, kTokens>*>(to);
     for (int b = 0; b < num_cols / kBlock; ++b) {
       for (int t = 0; t < kTokens; ++t) {
         quantize(x + std::int64_t{t} * num_cols + b * kBlock, kOffset<V, F>, tile[b], t);
@@ -142,49 +153,48 @@ INFEROSCOPE_SIMD void sumTile(const std::byte* group, int part, int num_cols, co
   }
 }
 
-// Adds a block of columns: integer dots, then one or two fp32 multiply-adds.
-template <class V, QuantsFormat F, int kTokens>
-INFEROSCOPE_SIMD void sumBlock(const std::byte* block, int part, const ByteTile<kTokens>& x,
-                               typename V::Floats (&sums)[kTokens]) {
-  constexpr bool kSigned = F::kQuants.bits == 8;
-  constexpr int kNumWords = kSigned ? 8 : 4;
-  const int row = part * V::kLanes;
-  const std::byte* words = block + F::kHeadHalves * kGroupRows * 2 +
-                           row / kHalfGroupRows * kNumWords * kHalfGroupRows * 4 + row % kHalfGroupRows * 4;
-  typename V::Ints dots[kTokens];
-  for (int t = 0; t < kTokens; ++t) dots[t] = V::template start<kSigned>(&x.correction[t]);
-  for (int i = 0; i < kNumWords; ++i) {
-    const typename V::Ints w = V::loadInts(words + i * kHalfGroupRows * 4);
-    if constexpr (kSigned) {
-      for (int t = 0; t < kTokens; ++t) dots[t] = V::template dot<true>(dots[t], w, x.q[t] + 4 * i);
-    } else {
-      const typename V::Ints low = V::lowNibbles(w);
-      const typename V::Ints high = V::highNibbles(w);
-      for (int t = 0; t < kTokens; ++t) {
-        dots[t] = V::template dot<false>(dots[t], low, x.q[t] + 4 * i);
-        dots[t] = V::template dot<false>(dots[t], high, x.q[t] + 16 + 4 * i);
-      }
+// Adds 32 columns: integer dots, then for each scale, and a min, an fp32 multiply-add.
+template <class V, class W, int kTokens>
+INFEROSCOPE_SIMD void sumColumns(const W& w, const ByteTile<kTokens, W::kNumScales>& x,
+                                 typename V::Floats (&sums)[kTokens]) {
+  constexpr int kNumWords = kBlock / 4 / W::kNumScales;
+  for (int s = 0; s < W::kNumScales; ++s) {
+    typename V::Ints dots[kTokens];
+    for (int t = 0; t < kTokens; ++t) dots[t] = V::template start<W::kBytes>(&x.correction[s][t]);
+    for (int i = s * kNumWords; i < (s + 1) * kNumWords; ++i) {
+      const typename V::Ints bytes = w.word(i);
+      for (int t = 0; t < kTokens; ++t) dots[t] = V::template dot<W::kBytes>(dots[t], bytes, x.q[t] + 4 * i);
+    }
+    const typename V::Floats scale = w.scale(s);
+    for (int t = 0; t < kTokens; ++t) {
+      const typename V::Floats dot = V::toFloats(V::template finish<W::kBytes>(dots[t], &x.correction[s][t]));
+      sums[t] = V::multiplyAdd(V::multiply(dot, scale), V::broadcast(&x.scale[t]), sums[t]);
     }
   }
-  const typename V::Floats scale = V::loadHalves(block + row * 2);
-  for (int t = 0; t < kTokens; ++t) {
-    const typename V::Floats dot = V::toFloats(V::template finish<kSigned>(dots[t], &x.correction[t]));
-    sums[t] = V::multiplyAdd(V::multiply(dot, scale), V::broadcast(&x.scale[t]), sums[t]);
-  }
-  if constexpr (F::kQuants.has_min) {
-    const typename V::Floats min = V::loadHalves(block + (kGroupRows + row) * 2);
+  if constexpr (W::kHasMin) {
+    const typename V::Floats min = w.min();
     for (int t = 0; t < kTokens; ++t) sums[t] = V::multiplyAdd(min, V::broadcast(&x.sum[t]), sums[t]);
   }
 }
 
-template <class V, QuantsFormat F, int kParts, int kTokens>
+template <class V, BlocksFormat F, int kParts, int kTokens>
 INFEROSCOPE_SIMD void sumTile(const std::byte* group, int part, int num_cols, const std::byte* tile,
                               typename V::Floats (&sums)[kParts][kTokens]) {
-  const auto* x = reinterpret_cast<const ByteTile<kTokens>*>(tile);
+  const auto* x = reinterpret_cast<const TileOf<F, kTokens>*>(tile);
   constexpr int kBlockBytes = kGroupRows * sizeof(typename F::Block);
-  for (int b = 0; b < num_cols / kBlock; ++b, ++x, group += kBlockBytes) {
+  for (int b = 0; b < num_cols / F::kBlockElems; ++b, group += kBlockBytes) {
     if constexpr (kTokens == 1) prefetch<kBlockBytes>(group);
-    for (int p = 0; p < kParts; ++p) sumBlock<V, F, kTokens>(group, part + p, *x, sums[p]);
+    [&]<int... kColumns>(std::integer_sequence<int, kColumns...>) {
+      const auto add = [&]<int kPart>() {
+        for (int p = 0; p < kParts; ++p) {
+          const Columns<V, F, kPart> w{Fields<V, F>(group, (part + p) * V::kLanes)};
+          sumColumns<V>(w, x[kPart], sums[p]);
+        }
+      };
+      (add.template operator()<kColumns>(), ...);
+    }
+    (std::make_integer_sequence<int, F::kBlockElems / kBlock>{});
+    x += F::kBlockElems / kBlock;
   }
 }
 
@@ -258,16 +268,26 @@ int packTile(const float* x, int num_tokens, int num_cols, std::byte* to) {
   return size;
 }
 
+template <class F>
+constexpr int blockTokenBytes() {
+  if constexpr (FloatsFormat<F>) {
+    return sizeof(float);
+  } else {
+    static_assert(sizeof(TileOf<F, 12>) == 12 * sizeof(TileOf<F, 1>));
+    return sizeof(TileOf<F, 1>);
+  }
+}
+
 template <class V, class F>
 void findIn(FormatId format, GroupLinear& found) {
-  if constexpr (FloatsFormat<F> || QuantsFormat<F>) {
+  if constexpr (FloatsFormat<F> || BlocksFormat<F>) {
     if (format != F::kId) return;
     found = {.run = runPanel<V, F>,
              .packTile = packTile<V, F>,
              .most_tokens = kTileTokens<V, F>,
-             .block_token_bytes = FloatsFormat<F> ? int{sizeof(float)} : kBlockTokenBytes,
+             .block_token_bytes = blockTokenBytes<F>(),
              .block_cols = FloatsFormat<F> ? 1 : kBlock,
-             .dots_bytes = QuantsFormat<F>};
+             .dots_bytes = BlocksFormat<F>};
   }
 }
 

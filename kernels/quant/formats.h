@@ -22,7 +22,8 @@ namespace inferoscope::kernels::quant {
 //   load8: 8 plain elements as floats
 //   loadBytes, kSignedBytes, loadScaleAndMin: 32 bytes q, signed or not, and {scale, min, ...} of a block whose values
 //     are scale * q + min; signed ones have no min.
-// and for the kernels on interleaved rows (interleave.h) kHeadHalves, and kQuants where a block is 32 small numbers.
+// and for the kernels on interleaved rows kHeadHalves (interleave.h), and either kQuants, where a block is 32 small
+// numbers, or Columns of its own (cpu/linear_columns.h).
 template <class... Formats>
 struct FormatList {};
 

@@ -12,6 +12,7 @@ struct Q4_K {
   static constexpr FormatId kId{12};
   static constexpr std::string_view kName = "q4_k";
   static constexpr int kBlockElems = 256;
+  static constexpr int kHeadHalves = 2;
   struct Block {
     std::uint16_t d;          // half
     std::uint16_t dmin;       // half

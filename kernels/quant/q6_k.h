@@ -15,6 +15,7 @@ struct Q6_K {
   static constexpr FormatId kId{14};
   static constexpr std::string_view kName = "q6_k";
   static constexpr int kBlockElems = 256;
+  static constexpr int kHeadHalves = 0;
   static constexpr int kParts = 16, kPartElems = 16;
   // Each half of the block has 128 elements in 4 rows of 32: element 128 h + 32 r + i
   struct Block {
