@@ -37,7 +37,7 @@ std::span<const Kernel<LinearArgs>> kernelsFor(Device device) {
 
 template <>
 std::span<const Kernel<RopeArgs>> kernelsFor(Device device) {
-  static const std::array kCpu = {cpu::ropePlain()};
+  static const std::array kCpu = {cpu::ropeAvx2(), cpu::ropePlain()};
   return rowsOf(device, kCpu);
 }
 

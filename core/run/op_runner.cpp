@@ -60,6 +60,7 @@ void OpRunner::begin(std::stop_token stop, std::atomic<int>* ops_done) {
   m_stop = std::move(stop);
   m_ops_done = ops_done;
   m_records.clear();
+  m_records.reserve(m_num_records);
   m_backend.resetMarks();
 }
 
@@ -90,6 +91,7 @@ std::vector<OpRecord> OpRunner::finish() {
     m_records[i].start_ns = times[2 * i];
     m_records[i].duration_ns = times[2 * i + 1] - times[2 * i];
   }
+  m_num_records = m_records.size();
   return std::exchange(m_records, {});
 }
 

@@ -35,6 +35,7 @@ class OpRunner {
   std::stop_token m_stop;
   std::atomic<int>* m_ops_done = nullptr;
   std::vector<OpRecord> m_records;
+  std::size_t m_num_records = 0;  // of the last step: room is made before the first op, so that none stops to make it
 };
 
 }  // namespace inferoscope::core

@@ -14,6 +14,7 @@ Kernel<LinearArgs> linearGroupsAvxVnni();
 Kernel<LinearArgs> linearGroupsAvx2();
 Kernel<LinearArgs> linearAvx2();
 Kernel<LinearArgs> linearNaive();
+Kernel<RopeArgs> ropeAvx2();
 Kernel<RopeArgs> ropePlain();
 Kernel<KvAppendArgs> kvAppendPlain();
 Kernel<AttentionArgs> attentionFlashAvx512();
