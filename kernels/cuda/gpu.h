@@ -19,6 +19,9 @@
 
 #define GPU_KERNEL static __global__
 #define GPU_DEVICE static __device__ __forceinline__
+#define GPU_MEMBER __device__ __forceinline__
+#define GPU_UNROLL _Pragma("unroll")
+// A variable of the block; give arrays a name with `using` first.
 #define GPU_SHARED(Type, name) __shared__ Type name
 #define GPU_DYNAMIC_SHARED(Type, name)                                 \
   extern __shared__ __align__(128) unsigned char gpu_dynamic_shared[]; \
@@ -157,18 +160,34 @@ GPU_DEVICE float warpMax(float value) {
   return value;
 }
 
-// Over a block of at most 1024 threads, whole warps; everyone gets the sum, and may call it again at once.
-GPU_DEVICE float blockSum(float value) {
-  GPU_SHARED(float[32], parts);
+// Over a block of at most 1024 threads, whole warps; everyone gets the result, and may call it again at once.
+template <class Combine>
+GPU_DEVICE float blockReduce(float value, float neutral, const Combine& combine) {
+  using Parts = float[32];
+  GPU_SHARED(Parts, parts);
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int num_warps = static_cast<int>(blockDim.x) / 32;
-  value = warpSum(value);
+  value = combine(value);
   if (lane == 0) parts[warp] = value;
   syncBlock();
-  const float sum = warpSum(lane < num_warps ? parts[lane] : 0.0F);
+  const float all = combine(lane < num_warps ? parts[lane] : neutral);
   syncBlock();  // all have read before parts is written again
-  return sum;
+  return all;
+}
+
+struct WarpSum {
+  GPU_MEMBER float operator()(float value) const { return warpSum(value); }
+};
+struct WarpMax {
+  GPU_MEMBER float operator()(float value) const { return warpMax(value); }
+};
+
+GPU_DEVICE float blockSum(float value) {
+  return blockReduce(value, 0.0F, WarpSum{});
+}
+GPU_DEVICE float blockMax(float value) {
+  return blockReduce(value, -INFINITY, WarpMax{});
 }
 
 }  // namespace inferoscope::kernels::cuda

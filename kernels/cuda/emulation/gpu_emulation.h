@@ -14,6 +14,8 @@
 
 #define GPU_KERNEL static
 #define GPU_DEVICE [[maybe_unused]] static
+#define GPU_MEMBER
+#define GPU_UNROLL
 #define GPU_SHARED(Type, name)                            \
   auto& name = *static_cast<std::type_identity_t<Type>*>( \
       ::inferoscope::kernels::cuda::emulation::Block::current().shared({__FILE__, __LINE__}, sizeof(Type)))

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "kernels/cuda/runtime.h"
+
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+
+#include <string>
+#include <vector>
+
+// What runtime.cu and gemm.cu share; only for a build with nvcc.
+namespace inferoscope::kernels::cuda {
+
+constexpr std::size_t kBlasWorkspaceBytes = std::size_t{32} << 20;  // what cuBLAS asks for on Hopper
+
+struct Runtime::Impl {
+  cudaStream_t stream = nullptr;
+  cublasHandle_t blas = nullptr;
+  std::byte* workspace = nullptr;  // given to cuBLAS, which would allocate within a graph otherwise
+  std::vector<cudaEvent_t> events;
+  cudaGraphExec_t graph = nullptr;
+  bool capturing = false;
+};
+
+inline void check(cudaError_t error, const char* doing) {
+  if (error != cudaSuccess) throw DeviceError(std::string(doing) + ": " + cudaGetErrorString(error));
+}
+
+}  // namespace inferoscope::kernels::cuda

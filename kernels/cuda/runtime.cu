@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "kernels/cuda/native.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace inferoscope::kernels::cuda {
+namespace {
+
+std::string versionText(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+// Why CUDA says that there is no device.
+std::string reasonOf(cudaError_t error) {
+  int driver = 0;
+  if (error == cudaErrorInsufficientDriver && cudaDriverGetVersion(&driver) == cudaSuccess) {
+    if (driver == 0) return "no NVIDIA driver is installed";
+    return "the NVIDIA driver knows CUDA " + versionText(driver) + ", but CUDA " + versionText(CUDART_VERSION) +
+           " is needed; install a newer driver";
+  }
+  if (error == cudaErrorNoDevice) return "the NVIDIA driver finds no device (see CUDA_VISIBLE_DEVICES)";
+  return cudaGetErrorString(error);
+}
+
+DeviceInfo describe(int index) {
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, index), "asking for a device's properties");
+  return {.name = properties.name,
+          .total_bytes = properties.totalGlobalMem,
+          .compute_major = properties.major,
+          .compute_minor = properties.minor,
+          .num_processors = properties.multiProcessorCount};
+}
+
+// The least of a few runs, in seconds.
+template <class Work>
+double bestSeconds(Runtime& runtime, Work work) {
+  constexpr int kPasses = 5;
+  double best = 1e30;
+  for (int pass = 0; pass <= kPasses; ++pass) {  // the first warms up
+    runtime.record(0);
+    work();
+    runtime.record(1);
+    runtime.synchronize();
+    if (pass > 0) best = std::min(best, runtime.millisecondsBetween(0, 1) * 1e-3);
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<DeviceInfo> listDevices(std::string& why_none) {
+  constexpr int kLeastMajor = 7;
+  constexpr int kLeastMinor = 5;
+  int count = 0;
+  if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess) {
+    why_none = reasonOf(error);
+    (void)cudaGetLastError();  // the next call must not meet it again
+    return {};
+  }
+  std::vector<DeviceInfo> devices;
+  for (int i = 0; i < count; ++i) {
+    DeviceInfo info = describe(i);
+    if (std::pair(info.compute_major, info.compute_minor) < std::pair(kLeastMajor, kLeastMinor)) {
+      why_none = info.name + " is older than compute capability 7.5";
+      break;  // an index of the list is CUDA's
+    }
+    devices.push_back(std::move(info));
+  }
+  if (devices.empty() && why_none.empty()) why_none = "the NVIDIA driver finds no device (see CUDA_VISIBLE_DEVICES)";
+  return devices;
+}
+
+Runtime::Runtime(int device_index) : m_impl(std::make_unique<Impl>()) {
+  check(cudaSetDevice(device_index), "choosing the device");
+  check(cudaStreamCreateWithFlags(&m_impl->stream, cudaStreamNonBlocking), "making a stream");
+  if (cublasCreate(&m_impl->blas) != CUBLAS_STATUS_SUCCESS) throw DeviceError("cuBLAS does not start on this device");
+  m_impl->workspace = allocate(kBlasWorkspaceBytes);
+  cublasSetStream(m_impl->blas, m_impl->stream);
+  cublasSetWorkspace(m_impl->blas, m_impl->workspace, m_impl->workspace == nullptr ? 0 : kBlasWorkspaceBytes);
+}
+
+Runtime::~Runtime() {
+  (void)cudaStreamSynchronize(m_impl->stream);
+  for (const cudaEvent_t event : m_impl->events) (void)cudaEventDestroy(event);
+  if (m_impl->graph != nullptr) (void)cudaGraphExecDestroy(m_impl->graph);
+  (void)cublasDestroy(m_impl->blas);
+  free(m_impl->workspace);
+  (void)cudaStreamDestroy(m_impl->stream);
+}
+
+Stream Runtime::stream() const {
+  return m_impl->stream;
+}
+
+std::byte* Runtime::allocate(std::size_t bytes) {
+  void* memory = nullptr;
+  const cudaError_t error = cudaMalloc(&memory, bytes);
+  if (error == cudaErrorMemoryAllocation) {
+    (void)cudaGetLastError();
+    return nullptr;
+  }
+  check(error, "allocating device memory");
+  return static_cast<std::byte*>(memory);
+}
+
+void Runtime::free(std::byte* memory) {
+  (void)cudaFree(memory);
+}
+
+std::byte* Runtime::allocatePinned(std::size_t bytes) {
+  void* memory = nullptr;
+  check(cudaMallocHost(&memory, bytes), "allocating pinned memory");
+  return static_cast<std::byte*>(memory);
+}
+
+void Runtime::freePinned(std::byte* memory) {
+  (void)cudaFreeHost(memory);
+}
+
+std::size_t Runtime::freeBytes() {
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+  check(cudaMemGetInfo(&free_bytes, &total_bytes), "asking for the free memory");
+  return free_bytes;
+}
+
+void Runtime::copyToDevice(std::byte* to, const std::byte* from, std::size_t bytes) {
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, m_impl->stream), "copying to the device");
+}
+
+void Runtime::copyToHost(std::byte* to, const std::byte* from, std::size_t bytes) {
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, m_impl->stream), "copying from the device");
+}
+
+void Runtime::copyOnDevice(std::byte* to, const std::byte* from, std::size_t bytes) {
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, m_impl->stream), "copying on the device");
+}
+
+void Runtime::checkLaunch() {
+  check(cudaGetLastError(), "starting a kernel");
+}
+
+void Runtime::synchronize() {
+  check(cudaStreamSynchronize(m_impl->stream), "waiting for the device");
+}
+
+void Runtime::record(int event) {
+  auto& events = m_impl->events;
+  while (static_cast<int>(events.size()) <= event) {
+    cudaEvent_t made = nullptr;
+    check(cudaEventCreate(&made), "making an event");
+    events.push_back(made);
+  }
+  // External: inside a graph it is a node that records whenever the graph runs.
+  const unsigned flags = m_impl->capturing ? cudaEventRecordExternal : cudaEventRecordDefault;
+  check(cudaEventRecordWithFlags(events[static_cast<std::size_t>(event)], m_impl->stream, flags), "recording an event");
+}
+
+double Runtime::millisecondsBetween(int first, int second) {
+  float milliseconds = 0.0F;
+  const auto& events = m_impl->events;
+  check(cudaEventElapsedTime(&milliseconds, events[static_cast<std::size_t>(first)],
+                             events[static_cast<std::size_t>(second)]),
+        "reading an event");
+  return milliseconds;
+}
+
+void Runtime::beginCapture() {
+  check(cudaStreamBeginCapture(m_impl->stream, cudaStreamCaptureModeThreadLocal), "beginning a graph");
+  m_impl->capturing = true;
+}
+
+// The graph of the step before is changed to the new one where only arguments differ, which is cheaper than a new one.
+void Runtime::endCapture(bool launch) {
+  m_impl->capturing = false;
+  cudaGraph_t captured = nullptr;
+  const cudaError_t error = cudaStreamEndCapture(m_impl->stream, &captured);
+  if (!launch) {
+    if (captured != nullptr) (void)cudaGraphDestroy(captured);
+    (void)cudaGetLastError();
+    return;
+  }
+  check(error, "ending a graph");
+  cudaGraphExecUpdateResultInfo result{};
+  if (m_impl->graph != nullptr && cudaGraphExecUpdate(m_impl->graph, captured, &result) != cudaSuccess) {
+    (void)cudaGetLastError();
+    (void)cudaGraphExecDestroy(m_impl->graph);
+    m_impl->graph = nullptr;
+  }
+  const cudaError_t made = m_impl->graph == nullptr ? cudaGraphInstantiate(&m_impl->graph, captured, 0) : cudaSuccess;
+  (void)cudaGraphDestroy(captured);
+  check(made, "making a graph");
+  check(cudaGraphLaunch(m_impl->graph, m_impl->stream), "starting a graph");
+}
+
+// A copy far past the caches, and a square product of halves; both within a gigabyte.
+DeviceCeilings Runtime::probe() {
+  constexpr std::size_t kCopyBytes = std::size_t{256} << 20;
+  constexpr int kSide = 8192;
+  constexpr std::size_t kHalfBytes = std::size_t{2} * kSide * kSide;
+  std::byte* memory = allocate(4 * kHalfBytes);
+  if (memory == nullptr) throw DeviceError("no device memory for the probe of its ceilings");
+  check(cudaMemsetAsync(memory, 0x11, 4 * kHalfBytes, m_impl->stream), "filling memory");
+  const double copy_s = bestSeconds(*this, [&] { copyOnDevice(memory + kCopyBytes, memory, kCopyBytes); });
+  auto* halves = reinterpret_cast<std::uint16_t*>(memory);
+  const Gemm gemm{.m = kSide,
+                  .n = kSide,
+                  .k = kSide,
+                  .a = halves,
+                  .lda = kSide,
+                  .b = halves + kHalfBytes / 2,
+                  .ldb = kSide,
+                  .c = reinterpret_cast<float*>(memory + 2 * kHalfBytes),
+                  .ldc = kSide};
+  const double gemm_s = bestSeconds(*this, [&] { multiply(gemm); });
+  free(memory);
+  return {.copy_bytes_per_s = 2.0 * kCopyBytes / copy_s, .half_flop_per_s = 2.0 * kSide * kSide * kSide / gemm_s};
+}
+
+}  // namespace inferoscope::kernels::cuda

@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "kernels/cuda/module.h"
+#include "tests/support/kernel_cases.h"
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+// What must hold of every kernel of a CUDA module, against references in double precision. Knows no Qt: run under the
+// emulation by tst_cuda_kernels, and on a device by tests/gpu.
+namespace inferoscope::tests {
+
+using kernels::cuda::Module;
+using kernels::cuda::Queue;
+
+// A module's kernels on one queue, with the device memory of one check.
+class Lab {
+ public:
+  Lab(const Module& module, Queue& queue) : m_module(module), m_queue(queue) { m_queue.beginStep(); }
+  ~Lab() {
+    for (std::byte* memory : m_memory) m_queue.free(memory);
+  }
+  Lab(const Lab&) = delete;
+  Lab& operator=(const Lab&) = delete;
+
+  const Module& module() const { return m_module; }
+
+  std::byte* room(std::size_t bytes) {
+    m_memory.push_back(m_queue.allocate(bytes));
+    if (m_memory.back() == nullptr) throw kernels::cuda::DeviceError("no memory for a check");
+    return m_memory.back();
+  }
+  template <class T>
+  T* put(std::span<const T> values) {
+    std::byte* memory = room(values.size_bytes() + 64);
+    m_queue.upload(memory, std::as_bytes(values));
+    return reinterpret_cast<T*>(memory);
+  }
+  float* put(const std::vector<float>& values) { return put(std::span(values)); }
+  // An output whose every element must be written: NaN before.
+  float* output(std::size_t count) { return put(std::vector<float>(count, NAN)); }
+  template <class T>
+  std::vector<T> take(const T* from, std::size_t count) {
+    std::vector<T> values(count);
+    m_queue.download(std::as_writable_bytes(std::span(values)), reinterpret_cast<const std::byte*>(from));
+    return values;
+  }
+  // A matrix as the module keeps it, handed over in uneven pieces as a file is.
+  kernels::WeightMatrix putMatrix(const kernels::Format& format, const std::vector<std::byte>& blocks, int num_rows,
+                                  int num_cols) {
+    kernels::WeightMatrix w{room(blocks.size() + 64), format.id, num_rows, num_cols};
+    struct Context {
+      Lab* lab;
+      std::byte* base;
+    } context{this, const_cast<std::byte*>(w.data)};
+    const std::size_t piece = 7 * static_cast<std::size_t>(format.block_bytes);
+    for (std::size_t at = 0; at < blocks.size(); at += piece) {
+      m_module.repack(
+          w, static_cast<std::int64_t>(at) / format.block_bytes,
+          std::span(blocks).subspan(at, std::min(piece, blocks.size() - at)),
+          [](void* c, std::int64_t offset, std::span<const std::byte> bytes) {
+            auto* to = static_cast<Context*>(c);
+            to->lab->m_queue.upload(to->base + offset, bytes);
+          },
+          &context);
+    }
+    return w;
+  }
+  template <class Args>
+  void run(const kernels::Kernel<Args>& kernel, const Args& args) {
+    const std::size_t scratch_bytes = kernel.scratchBytes(args, 1);
+    std::byte* scratch = scratch_bytes == 0 ? nullptr : room(scratch_bytes);
+    kernel.run(args, {.pool = nullptr, .queue = &m_queue, .scratch = {scratch, scratch_bytes}, .stop = {}});
+    m_queue.wait();
+  }
+
+ private:
+  const Module& m_module;
+  Queue& m_queue;
+  std::vector<std::byte*> m_memory;
+};
+
+// What a kernel gave, and what it should have given.
+struct Outcome {
+  std::vector<float> got;
+  std::vector<double> expected;
+  double tolerance = 0.0;  // relative to 1 + |expected|
+
+  double worstError() const {
+    double worst = got.size() == expected.size() ? 0.0 : INFINITY;
+    for (std::size_t i = 0; i < got.size() && i < expected.size(); ++i) {
+      const double error = std::fabs(got[i] - expected[i]) / (1.0 + std::fabs(expected[i]));
+      if (!(error <= worst)) worst = error;  // NaN counts
+    }
+    return worst;
+  }
+  bool holds() const { return worstError() <= tolerance; }
+};
+
+struct Check {
+  std::string name;
+  std::function<Outcome(Lab&)> run;
+};
+
+// ---- References ------------------------------------------------------------------------------------------------
+
+inline double roundedToHalf(float value) {
+  return kernels::halfToFloat(kernels::floatToHalf(value));
+}
+
+// Activations as the kernel for few columns sees them: signed bytes, a scale for each 32.
+inline std::vector<double> roundedToBytes(const std::vector<float>& x) {
+  std::vector<double> values(x.size());
+  for (std::size_t begin = 0; begin + 32 <= x.size(); begin += 32) {
+    float largest = 0.0F;
+    for (std::size_t i = begin; i < begin + 32; ++i) largest = std::max(largest, std::fabs(x[i]));
+    const float d = largest / 127.0F;
+    const float inverse = d != 0.0F ? 1.0F / d : 0.0F;
+    for (std::size_t i = begin; i < begin + 32; ++i) values[i] = double{d} * std::round(x[i] * inverse);
+  }
+  return values;
+}
+
+inline std::vector<double> product(const std::vector<double>& x, const std::vector<double>& w, int num_tokens,
+                                   int num_rows, int num_cols) {
+  std::vector<double> out;
+  for (int t = 0; t < num_tokens; ++t) {
+    for (int r = 0; r < num_rows; ++r) {
+      double sum = 0.0;
+      for (int c = 0; c < num_cols; ++c) {
+        sum += x[static_cast<std::size_t>(t * num_cols + c)] * w[static_cast<std::size_t>(r * num_cols + c)];
+      }
+      out.push_back(sum);
+    }
+  }
+  return out;
+}
+
+// As attentionReference(), but rows that see nothing are zero.
+inline std::vector<double> maskedAttentionReference(AttentionCase& c) {
+  const kernels::AttentionArgs args = c.args();
+  const int dim = c.shape.head_dim;
+  std::vector<double> out(c.q.size(), 0.0);
+  std::vector<float> vector(static_cast<std::size_t>(dim));
+  for (int s = 0; s < args.kv.num_seqs; ++s) {
+    const int q_len = c.q_starts[s + 1] - c.q_starts[s];
+    for (int i = 0; i < q_len; ++i) {
+      const int num_visible = c.kv_lens[s] - q_len + i + 1;
+      for (int head = 0; head < args.num_heads && num_visible > 0; ++head) {
+        const int kv_head = head / (args.num_heads / args.kv.num_kv_heads);
+        const std::size_t row = (std::size_t{1} * (c.q_starts[s] + i) * args.num_heads + head) * dim;
+        std::vector<double> scores;
+        for (int p = 0; p < num_visible; ++p) {
+          c.format.decode(args.kv.keys + kernels::kvOffsetOf(args.kv, s, p, kv_head), vector.data(), dim);
+          double score = 0.0;
+          for (int d = 0; d < dim; ++d) score += double{c.q[row + d]} * vector[d];
+          scores.push_back(score * args.scale);
+        }
+        const double largest = *std::ranges::max_element(scores);
+        double sum = 0.0;
+        for (double& score : scores) sum += score = std::exp(score - largest);
+        for (int p = 0; p < num_visible; ++p) {
+          c.format.decode(args.kv.values + kernels::kvOffsetOf(args.kv, s, p, kv_head), vector.data(), dim);
+          for (int d = 0; d < dim; ++d) out[row + d] += scores[p] / sum * vector[d];
+        }
+      }
+    }
+  }
+  return out;
+}
+
+// ---- Checks, one function an op ----------------------------------------------------------------------------------
+
+inline Outcome checkLinear(Lab& lab, const kernels::Kernel<kernels::LinearArgs>& kernel, const char* format_name,
+                           int num_tokens, int num_rows, int num_cols) {
+  const kernels::Format& format = *kernels::findFormat(format_name);
+  LinearCase c(format, num_tokens, num_rows, num_cols);
+  kernels::LinearArgs args = c.args();
+  args.x = lab.put(c.x);
+  args.w = lab.putMatrix(format, c.w, num_rows, num_cols);
+  args.out = lab.output(c.out.size());
+  if (const std::string reason = kernel.supports(args); !reason.empty()) throw std::runtime_error(reason);
+  lab.run(kernel, args);
+
+  const std::vector<float> weights = decoded(format, c.w);
+  std::vector<double> w(weights.begin(), weights.end());
+  std::vector<double> x(c.x.begin(), c.x.end());
+  if (kernel.choice == "cublas") {
+    for (double& value : w) value = roundedToHalf(static_cast<float>(value));
+    for (double& value : x) value = roundedToHalf(static_cast<float>(value));
+  } else if (format.block_elems > 1) {
+    x = roundedToBytes(c.x);
+  }
+  return {lab.take(args.out, c.out.size()), product(x, w, num_tokens, num_rows, num_cols), 2e-5};
+}
+
+inline Outcome checkAttention(Lab& lab, const kernels::Kernel<kernels::AttentionArgs>& kernel,
+                              const AttentionShape& shape, double tolerance) {
+  AttentionCase c(shape);
+  kernels::AttentionArgs args = c.args();
+  args.q = lab.put(c.q);
+  args.kv.keys = lab.put(std::span<const std::byte>(c.keys.bytes()));
+  args.kv.values = lab.put(std::span<const std::byte>(c.values.bytes()));
+  args.out = lab.output(c.q.size());
+  if (const std::string reason = kernel.supports(args); !reason.empty()) throw std::runtime_error(reason);
+  lab.run(kernel, args);
+  return {lab.take(args.out, c.q.size()), maskedAttentionReference(c), tolerance};
+}
+
+inline Outcome checkEmbed(Lab& lab, const char* format_name, int dim) {
+  const kernels::Format& format = *kernels::findFormat(format_name);
+  Random random(3);
+  constexpr int kVocab = 11;
+  const std::vector<std::byte> table = encoded(format, random.floats(kVocab * dim));
+  const std::vector<std::int32_t> ids = {4, 0, 10, 4, 7};
+  float* out = lab.output(ids.size() * static_cast<std::size_t>(dim));
+  lab.run(lab.module().embed[0], {.table = lab.putMatrix(format, table, kVocab, dim),
+                                  .token_ids = ids.data(),
+                                  .out = out,
+                                  .num_tokens = static_cast<int>(ids.size())});
+  const std::vector<float> rows = decoded(format, table);
+  std::vector<double> expected;
+  for (const std::int32_t id : ids)
+    expected.insert(expected.end(), rows.begin() + id * dim, rows.begin() + (id + 1) * dim);
+  return {lab.take(out, expected.size()), expected, 2e-7};
+}
+
+inline Outcome checkRmsNorm(Lab& lab, int dim, bool picked) {
+  Random random(4);
+  constexpr int kRows = 5;
+  const std::vector<float> x = random.floats(kRows * dim, -3, 3);
+  const std::vector<float> weight = random.floats(dim, 0.5F, 2);
+  const std::vector<std::int32_t> rows =
+      picked ? std::vector<std::int32_t>{4, 1, 1} : std::vector<std::int32_t>{0, 1, 2, 3, 4};
+  float* out = lab.output(rows.size() * static_cast<std::size_t>(dim));
+  lab.run(lab.module().rms_norm[0], {.x = lab.put(x),
+                                     .weight = lab.put(weight),
+                                     .rows = picked ? rows.data() : nullptr,
+                                     .out = out,
+                                     .num_tokens = static_cast<int>(rows.size()),
+                                     .dim = dim,
+                                     .epsilon = 1e-5F});
+  std::vector<double> expected;
+  for (const std::int32_t row : rows) {
+    double squares = 0.0;
+    for (int i = 0; i < dim; ++i) squares += double{x[row * dim + i]} * x[row * dim + i];
+    const double factor = 1.0 / std::sqrt(squares / dim + 1e-5);
+    for (int i = 0; i < dim; ++i) expected.push_back(x[row * dim + i] * factor * weight[i]);
+  }
+  return {lab.take(out, expected.size()), expected, 2e-6};
+}
+
+inline Outcome checkRope(Lab& lab, int num_heads, int head_dim, int rope_dim, kernels::RopeStyle style) {
+  Random random(5);
+  const std::vector<std::int32_t> positions = {0, 1, 77, 131071};
+  const auto num_tokens = static_cast<int>(positions.size());
+  std::vector<float> x = random.floats(std::int64_t{num_tokens} * num_heads * head_dim);
+  std::vector<double> inv_freq;
+  for (int i = 0; i < rope_dim / 2; ++i) inv_freq.push_back(std::pow(10000.0, -2.0 * i / rope_dim));
+  float* on_device = lab.put(x);
+  lab.run(lab.module().rope[0], {.x = on_device,
+                                 .positions = positions.data(),
+                                 .inv_freq = inv_freq.data(),
+                                 .num_tokens = num_tokens,
+                                 .num_heads = num_heads,
+                                 .head_dim = head_dim,
+                                 .rope_dim = rope_dim,
+                                 .style = style});
+  std::vector<double> expected(x.begin(), x.end());
+  const bool interleaved = style == kernels::RopeStyle::kInterleaved;
+  for (int row = 0; row < num_tokens * num_heads; ++row) {
+    for (int i = 0; i < rope_dim / 2; ++i) {
+      const double angle = positions[row / num_heads] * inv_freq[i];
+      const std::size_t a = static_cast<std::size_t>(row * head_dim + (interleaved ? 2 * i : i));
+      const std::size_t b = a + static_cast<std::size_t>(interleaved ? 1 : rope_dim / 2);
+      expected[a] = x[a] * std::cos(angle) - x[b] * std::sin(angle);
+      expected[b] = x[a] * std::sin(angle) + x[b] * std::cos(angle);
+    }
+  }
+  return {lab.take(on_device, x.size()), expected, 1e-6};
+}
+
+// Exactly what the format's own encoder makes, in the right slots, and nothing else touched.
+inline Outcome checkKvAppend(Lab& lab, const char* format_name, int head_dim) {
+  AttentionCase c(
+      {.sequences = {{3, 21}, {1, 5}, {0, 9}}, .head_dim = head_dim, .block_size = 7, .format = format_name});
+  Random random(6);
+  const kernels::PagedKvView kv = c.kv();
+  const std::vector<std::int32_t> positions = {18, 19, 20, 4};
+  const std::vector<std::int32_t> seqs = {0, 0, 0, 1};
+  const std::int64_t token_elems = std::int64_t{kv.num_kv_heads} * head_dim;
+  const std::vector<float> keys = random.floats(4 * token_elems, -2, 2);
+  const std::vector<float> values = random.floats(4 * token_elems, -2, 2);
+  kernels::PagedKvView on_device = kv;
+  on_device.keys = lab.put(std::span<const std::byte>(c.keys.bytes()));
+  on_device.values = lab.put(std::span<const std::byte>(c.values.bytes()));
+  lab.run(lab.module().kv_append[0], {.keys = lab.put(keys),
+                                      .values = lab.put(values),
+                                      .positions = positions.data(),
+                                      .token_seqs = seqs.data(),
+                                      .kv = on_device,
+                                      .num_tokens = 4});
+  for (int t = 0; t < 4; ++t) {
+    for (int head = 0; head < kv.num_kv_heads; ++head) {
+      const std::int64_t to = kernels::kvOffsetOf(kv, seqs[t], positions[t], head);
+      const std::int64_t from = t * token_elems + head * head_dim;
+      c.format.encode(keys.data() + from, kv.keys + to, head_dim);
+      c.format.encode(values.data() + from, kv.values + to, head_dim);
+    }
+  }
+  Outcome outcome;
+  for (const auto& [memory, device] :
+       {std::pair(c.keys.bytes(), on_device.keys), {c.values.bytes(), on_device.values}}) {
+    for (const std::byte byte : lab.take(device, memory.size()))
+      outcome.got.push_back(static_cast<float>(std::to_integer<int>(byte)));
+    for (const std::byte byte : memory) outcome.expected.push_back(std::to_integer<int>(byte));
+  }
+  return outcome;
+}
+
+inline Outcome checkSwiGlu(Lab& lab, int num_tokens, int hidden_dim) {
+  Random random(7);
+  const std::vector<float> gate = random.floats(std::int64_t{num_tokens} * hidden_dim, -20, 20);
+  const std::vector<float> up = random.floats(std::int64_t{num_tokens} * hidden_dim);
+  float* out = lab.put(gate);  // in place, as the forward pass runs it
+  lab.run(lab.module().swiglu[0],
+          {.gate = out, .up = lab.put(up), .out = out, .num_tokens = num_tokens, .hidden_dim = hidden_dim});
+  std::vector<double> expected;
+  for (std::size_t i = 0; i < gate.size(); ++i)
+    expected.push_back(gate[i] / (1.0 + std::exp(-double{gate[i]})) * up[i]);
+  return {lab.take(out, gate.size()), expected, 1e-6};
+}
+
+inline Outcome checkAdd(Lab& lab, int num_tokens, int dim) {
+  Random random(8);
+  const std::vector<float> x = random.floats(std::int64_t{num_tokens} * dim);
+  const std::vector<float> y = random.floats(std::int64_t{num_tokens} * dim);
+  float* sum = lab.put(x);
+  lab.run(lab.module().add[0], {.x = sum, .y = lab.put(y), .num_tokens = num_tokens, .dim = dim});
+  std::vector<double> expected;
+  for (std::size_t i = 0; i < x.size(); ++i) expected.push_back(x[i] + y[i]);
+  return {lab.take(sum, x.size()), expected, 0.0};
+}
+
+// ---- All of them -----------------------------------------------------------------------------------------------
+
+inline void addLinearChecks(std::vector<Check>& checks, const Module& module) {
+  struct Shape {
+    const char* format;
+    int num_rows, num_cols;
+  };
+  for (const auto& kernel : module.linear) {
+    const bool few = kernel.choice == "own";
+    std::vector<Shape> shapes = {{"f32", 5, 40},  {"f16", 13, 264},   {"bf16", 6, 72},  {"q8_0", 7, 96},
+                                 {"q4_0", 9, 64}, {"q4_1", 10, 1056}, {"q4_k", 3, 512}, {"q6_k", 5, 768}};
+    if (!few) shapes.insert(shapes.end(), {{"f16", 66, 33}, {"f32", 3, 7}});
+    for (const Shape& shape : shapes) {
+      for (const int num_tokens : few ? std::vector{1, 2, 3, 5, 8} : std::vector{1, 9, 34}) {
+        const std::string name = std::string(kernel.id) + " " + shape.format + ", " + std::to_string(num_tokens) +
+                                 " x " + std::to_string(shape.num_rows) + " x " + std::to_string(shape.num_cols);
+        checks.push_back({name, [&kernel, shape, num_tokens](Lab& lab) {
+                            return checkLinear(lab, kernel, shape.format, num_tokens, shape.num_rows, shape.num_cols);
+                          }});
+      }
+    }
+  }
+}
+
+inline void addAttentionChecks(std::vector<Check>& checks, const Module& module) {
+  constexpr double kFloats = 5e-6;  // sums in f32
+  constexpr double kHalves = 2e-3;  // queries and weights rounded to half
+  struct Case {
+    std::string name;
+    AttentionShape shape;
+    bool single_queries = false;  // no tensor cores
+  };
+  std::vector<Case> cases = {
+      {"one token", {.sequences = {{1, 1}}}, true},
+      {"decode, several splits", {.sequences = {{1, 700}}, .head_dim = 64}, true},
+      {"decode, part of a block", {.sequences = {{1, 37}, {1, 256}, {1, 257}}, .head_dim = 80, .format = "f16"}, true},
+      {"prompt", {.sequences = {{70, 70}}, .head_dim = 64, .format = "f16"}},
+      {"prompt behind a prefix", {.sequences = {{33, 150}}, .head_dim = 80, .block_size = 7, .format = "f16"}},
+      {"prompt, head of 128", {.sequences = {{17, 66}}, .head_dim = 128, .format = "f16"}},
+      {"prompt, q8_0", {.sequences = {{20, 90}}, .head_dim = 64, .format = "q8_0"}},
+      {"prompt, f32", {.sequences = {{20, 90}}, .num_heads = 3, .num_kv_heads = 1, .head_dim = 64}},
+      {"prompt, head of 8", {.sequences = {{9, 20}}, .head_dim = 8, .format = "f16"}, true},
+      {"prompt, head of 96", {.sequences = {{3, 20}}, .head_dim = 96, .format = "q8_0"}, true},
+      {"mixed batch", {.sequences = {{1, 33}, {20, 20}, {1, 300}, {7, 40}, {1, 1}}, .head_dim = 64, .format = "f16"}},
+      {"a sequence without queries", {.sequences = {{0, 9}, {3, 9}, {0, 0}}, .head_dim = 64, .format = "f16"}},
+      {"queries that see nothing", {.sequences = {{5, 2}, {2, 0}, {1, 0}}, .head_dim = 64, .format = "f16"}},
+      {"block of one", {.sequences = {{9, 50}}, .head_dim = 64, .block_size = 1, .format = "f16"}},
+      {"block of 256", {.sequences = {{9, 300}}, .head_dim = 64, .block_size = 256, .format = "f16"}},
+      {"group of 16",
+       {.sequences = {{1, 20}}, .num_heads = 16, .num_kv_heads = 1, .head_dim = 64, .format = "f16"},
+       true},
+  };
+  for (int group = 1; group <= 8; ++group) {
+    cases.push_back({"group of " + std::to_string(group),
+                     {.sequences = {{1, 40}, {11, 35}},
+                      .num_heads = 2 * group,
+                      .num_kv_heads = 2,
+                      .head_dim = 64,
+                      .format = "f16"}});
+  }
+  for (const auto& kernel : module.attention) {
+    for (const Case& c : cases) {
+      const double tolerance = kernel.choice == "flash" && c.single_queries ? kFloats : kHalves;
+      checks.push_back({std::string(kernel.id) + " " + c.name, [&kernel, shape = c.shape, tolerance](Lab& lab) {
+                          return checkAttention(lab, kernel, shape, tolerance);
+                        }});
+    }
+  }
+}
+
+inline std::vector<Check> allChecks(const Module& module) {
+  std::vector<Check> checks;
+  for (const char* format : {"f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "q4_k", "q6_k"}) {
+    checks.push_back({std::string("embed ") + format, [format](Lab& lab) { return checkEmbed(lab, format, 512); }});
+  }
+  for (const int dim : {1, 40, 577, 4096}) {
+    checks.push_back({"rms_norm of " + std::to_string(dim), [dim](Lab& lab) { return checkRmsNorm(lab, dim, false); }});
+  }
+  checks.push_back({"rms_norm of picked rows", [](Lab& lab) { return checkRmsNorm(lab, 33, true); }});
+  for (const auto style : {kernels::RopeStyle::kInterleaved, kernels::RopeStyle::kHalves}) {
+    const std::string name = style == kernels::RopeStyle::kInterleaved ? "rope, interleaved" : "rope, halves";
+    checks.push_back({name, [style](Lab& lab) { return checkRope(lab, 3, 64, 64, style); }});
+    checks.push_back({name + " in part", [style](Lab& lab) { return checkRope(lab, 2, 80, 20, style); }});
+    checks.push_back({name + ", many pairs", [style](Lab& lab) { return checkRope(lab, 1, 512, 512, style); }});
+  }
+  for (const char* format : {"f32", "f16", "q8_0"}) {
+    for (const int head_dim : {64, 96}) {
+      checks.push_back({std::string("kv_append ") + format + ", head of " + std::to_string(head_dim),
+                        [format, head_dim](Lab& lab) { return checkKvAppend(lab, format, head_dim); }});
+    }
+  }
+  checks.push_back({"swiglu", [](Lab& lab) { return checkSwiGlu(lab, 3, 333); }});
+  checks.push_back({"add", [](Lab& lab) { return checkAdd(lab, 7, 41); }});
+  addLinearChecks(checks, module);
+  addAttentionChecks(checks, module);
+  return checks;
+}
+
+}  // namespace inferoscope::tests

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "kernels/cuda/queue.h"
+#include "tests/cuda/kernel_checks.h"
+
+#include <QTest>
+
+using namespace inferoscope;
+using kernels::cuda::DeviceQueue;
+using kernels::cuda::emulation::Order;
+using kernels::cuda::emulation::Schedule;
+using tests::Check;
+using tests::Lab;
+using tests::Outcome;
+
+namespace {
+
+const kernels::cuda::Module& module() {
+  return *inferoscopeCudaModule();
+}
+
+const std::vector<Check>& checks() {
+  static const std::vector<Check> kChecks = tests::allChecks(module());
+  return kChecks;
+}
+
+Outcome runUnder(const Check& check, const Schedule& schedule) {
+  const auto queue = module().open(0);
+  static_cast<DeviceQueue&>(*queue).stream()->setSchedule(schedule);
+  Lab lab(module(), *queue);
+  return check.run(lab);
+}
+
+}  // namespace
+
+// The kernels of kernels/cuda on the emulation, where order and luck are chosen badly.
+class TestCudaKernels : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void matchesTheReferenceUnderEverySchedule_data() {
+    QTest::addColumn<int>("index");
+    for (std::size_t i = 0; i < checks().size(); ++i)
+      QTest::addRow("%s", checks()[i].name.c_str()) << static_cast<int>(i);
+  }
+  void matchesTheReferenceUnderEverySchedule() {
+    QFETCH(const int, index);
+    const Check& check = checks()[static_cast<std::size_t>(index)];
+    try {
+      const Outcome first = runUnder(check, {});
+      QVERIFY2(!first.expected.empty(), "nothing was compared");
+      QVERIFY2(first.holds(), qPrintable(QString("worst relative error %1").arg(first.worstError())));
+      for (const Order order : {Order::kReverse, Order::kRandomThreads, Order::kRandomWarps}) {
+        const bool late = order != Order::kRandomWarps;
+        const Outcome other = runUnder(check, {.order = order, .late_copies = late, .random_blocks = true, .seed = 3});
+        QCOMPARE(other.got.size(), first.got.size());
+        QVERIFY2(std::memcmp(first.got.data(), other.got.data(), first.got.size() * sizeof(float)) == 0,
+                 qPrintable(QString("another result under schedule %1").arg(static_cast<int>(order))));
+      }
+    } catch (const std::exception& error) {
+      QFAIL(error.what());
+    }
+  }
+
+  void indexArraysAreCopiedOnceAStep() {
+    const auto queue = module().open(0);
+    auto& device = static_cast<DeviceQueue&>(*queue);
+    device.beginStep();
+    std::vector<int> values = {1, 2, 3};
+    const int* first = device.onDevice(values.data(), 3);
+    QCOMPARE(device.onDevice(values.data(), 3), first);
+    QVERIFY(device.onDevice(values.data(), 2) != first);
+    device.wait();
+    QCOMPARE(first[2], 3);
+    values[2] = 9;
+    device.beginStep();
+    const int* again = device.onDevice(values.data(), 3);
+    device.wait();
+    QCOMPARE(again[2], 9);
+  }
+
+  void workHappensOnlyWhenWaitedFor() {
+    const auto queue = module().open(0);
+    std::byte* memory = queue->allocate(4);
+    QCOMPARE(*memory, std::byte{0xFF});
+    queue->beginStep();
+    queue->mark();
+    queue->mark();
+    QCOMPARE(queue->times().size(), 2U);
+    queue->free(memory);
+  }
+
+  void aGraphRunsWhatWasEnqueued() {
+    const auto queue = module().open(0);
+    Lab lab(module(), *queue);
+    float* x = lab.put(std::vector<float>{1, 2});
+    float* y = lab.put(std::vector<float>{10, 20});
+    for (int step = 1; step <= 2; ++step) {
+      queue->beginStep();
+      queue->beginGraph();
+      module().add[0].run({.x = x, .y = y, .num_tokens = 1, .dim = 2},
+                          {.pool = nullptr, .queue = queue.get(), .scratch = {}, .stop = {}});
+      queue->endGraph();
+      QCOMPARE(lab.take(x, 2)[1], 2.0F + 20.0F * static_cast<float>(step));
+    }
+  }
+
+  void tooMuchMemoryIsRefused() {
+    const auto queue = module().open(0);
+    const std::size_t free_bytes = queue->freeBytes();
+    QVERIFY(queue->allocate(free_bytes + 1) == nullptr);
+    QCOMPARE(queue->freeBytes(), free_bytes);
+  }
+
+  void thereIsOneEmulatedDevice() {
+    std::string why;
+    QCOMPARE(module().devices(why).size(), 1U);
+    QVERIFY_THROWS_EXCEPTION(kernels::cuda::DeviceError, module().open(1));
+  }
+};
+
+QTEST_GUILESS_MAIN(TestCudaKernels)
+#include "tst_cuda_kernels.moc"
