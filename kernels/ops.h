@@ -20,6 +20,7 @@ std::string_view opKindName(OpKind kind);  // "embed", "rms_norm", "linear", ...
 enum class Layout : std::uint8_t {
   kRows,         // one after the other, without padding, as files hold them
   kInterleaved,  // 32 side by side, a row a SIMD lane: interleave.h
+  kPlanes,       // the quants of all blocks, then their scales: cuda/planes.h
 };
 
 // A stored matrix: num_rows rows of num_cols elements, each row a whole number of blocks of `format`.

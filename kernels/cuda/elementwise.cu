@@ -29,8 +29,9 @@ GPU_KERNEL void swiGlu(const float* gate, const float* up, float* out, std::int6
   }
 }
 
-GPU_KERNEL void add(float* x, const float* y, std::int64_t count) {
-  for (std::int64_t i = firstIndex(); i < count; i += indexStride()) x[i] += y[i];
+// y has y_count elements, and begins again for a longer x.
+GPU_KERNEL void add(float* x, const float* y, std::int64_t count, std::int64_t y_count) {
+  for (std::int64_t i = firstIndex(); i < count; i += indexStride()) x[i] += y[i < y_count ? i : i % y_count];
 }
 
 void runSwiGlu(const SwiGluArgs& args, const Exec& exec) {
@@ -43,7 +44,8 @@ void runSwiGlu(const SwiGluArgs& args, const Exec& exec) {
 void runAdd(const AddArgs& args, const Exec& exec) {
   DeviceQueue& queue = DeviceQueue::of(exec);
   const std::int64_t count = std::int64_t{args.num_tokens} * args.dim;
-  launch(add, gridFor(count), Dim3(kThreads), 0, queue.stream(), args.x, args.y, count);
+  launch(add, gridFor(count), Dim3(kThreads), 0, queue.stream(), args.x, args.y, count,
+         args.is_bias ? std::int64_t{args.dim} : count);
   queue.runtime().checkLaunch();
 }
 

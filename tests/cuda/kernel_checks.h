@@ -52,7 +52,8 @@ class Lab {
   // A matrix as the module keeps it, handed over in uneven pieces as a file is.
   kernels::WeightMatrix putMatrix(const kernels::Format& format, const std::vector<std::byte>& blocks, int num_rows,
                                   int num_cols) {
-    kernels::WeightMatrix w{room(blocks.size() + 64), format.id, num_rows, num_cols};
+    const auto layout = format.block_elems > 1 ? kernels::Layout::kPlanes : kernels::Layout::kRows;
+    kernels::WeightMatrix w{room(blocks.size() + 64), format.id, num_rows, num_cols, layout};
     struct Context {
       Lab* lab;
       std::byte* base;
@@ -322,6 +323,29 @@ inline Outcome checkKvAppend(Lab& lab, const char* format_name, int head_dim) {
   return outcome;
 }
 
+// Heads normed one by one, in place.
+inline Outcome checkHeadNorm(Lab& lab, int num_heads, int dim) {
+  Random random(9);
+  const std::vector<float> x = random.floats(std::int64_t{3} * num_heads * dim, -3, 3);
+  const std::vector<float> weight = random.floats(dim, 0.5F, 2);
+  float* on_device = lab.put(x);
+  lab.run(lab.module().rms_norm[0], {.x = on_device,
+                                     .weight = lab.put(weight),
+                                     .rows = nullptr,
+                                     .out = on_device,
+                                     .num_tokens = 3,
+                                     .num_heads = num_heads,
+                                     .dim = dim,
+                                     .epsilon = 1e-6F});
+  std::vector<double> expected;
+  for (int row = 0; row < 3 * num_heads; ++row) {
+    double squares = 0.0;
+    for (int i = 0; i < dim; ++i) squares += double{x[row * dim + i]} * x[row * dim + i];
+    for (int i = 0; i < dim; ++i) expected.push_back(x[row * dim + i] / std::sqrt(squares / dim + 1e-6) * weight[i]);
+  }
+  return {lab.take(on_device, expected.size()), expected, 2e-6};
+}
+
 inline Outcome checkSwiGlu(Lab& lab, int num_tokens, int hidden_dim) {
   Random random(7);
   const std::vector<float> gate = random.floats(std::int64_t{num_tokens} * hidden_dim, -20, 20);
@@ -335,14 +359,14 @@ inline Outcome checkSwiGlu(Lab& lab, int num_tokens, int hidden_dim) {
   return {lab.take(out, gate.size()), expected, 1e-6};
 }
 
-inline Outcome checkAdd(Lab& lab, int num_tokens, int dim) {
+inline Outcome checkAdd(Lab& lab, int num_tokens, int dim, bool is_bias) {
   Random random(8);
   const std::vector<float> x = random.floats(std::int64_t{num_tokens} * dim);
-  const std::vector<float> y = random.floats(std::int64_t{num_tokens} * dim);
+  const std::vector<float> y = random.floats(is_bias ? dim : std::int64_t{num_tokens} * dim);
   float* sum = lab.put(x);
-  lab.run(lab.module().add[0], {.x = sum, .y = lab.put(y), .num_tokens = num_tokens, .dim = dim});
+  lab.run(lab.module().add[0], {.x = sum, .y = lab.put(y), .num_tokens = num_tokens, .dim = dim, .is_bias = is_bias});
   std::vector<double> expected;
-  for (std::size_t i = 0; i < x.size(); ++i) expected.push_back(x[i] + y[i]);
+  for (std::size_t i = 0; i < x.size(); ++i) expected.push_back(x[i] + y[i % y.size()]);
   return {lab.take(sum, x.size()), expected, 0.0};
 }
 
@@ -438,7 +462,9 @@ inline std::vector<Check> allChecks(const Module& module) {
     }
   }
   checks.push_back({"swiglu", [](Lab& lab) { return checkSwiGlu(lab, 3, 333); }});
-  checks.push_back({"add", [](Lab& lab) { return checkAdd(lab, 7, 41); }});
+  checks.push_back({"add", [](Lab& lab) { return checkAdd(lab, 7, 41, false); }});
+  checks.push_back({"add a bias", [](Lab& lab) { return checkAdd(lab, 7, 41, true); }});
+  checks.push_back({"rms_norm of heads", [](Lab& lab) { return checkHeadNorm(lab, 3, 40); }});
   addLinearChecks(checks, module);
   addAttentionChecks(checks, module);
   return checks;
