@@ -19,12 +19,14 @@ struct EngineOptions {
   std::string attention = "flash";  // the `choice` of a catalog row
   std::string linear = "simd";      // the `choice` of a catalog row
   Batching batching = Batching::kContinuous;
-  int max_sequences = 16;           // sequences in a batch
-  int step_tokens = 512;            // tokens of a step, decode tokens included
-  int prefill_chunk = 256;          // most prompt tokens of one request in a step; 0: whole prompts
+  int max_sequences = 16;   // sequences in a batch
+  int step_tokens = 512;    // tokens of a step, decode tokens included
+  int prefill_chunk = 256;  // most prompt tokens of one request in a step; 0: whole prompts
   Policy policy = Policy::kFcfs;
   bool prefix_cache = true;
-  int threads = 0;                  // 0: the number of cores
+  int threads = 0;             // 0: the number of cores
+  std::string device = "cpu";  // cpu, cuda:N, cuda-emu
+  bool cuda_graphs = true;     // steps that only decode start as one graph
 
   friend bool operator==(const EngineOptions&, const EngineOptions&) = default;
 };

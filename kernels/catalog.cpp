@@ -66,6 +66,17 @@ std::span<const Kernel<AddArgs>> kernelsFor(Device device) {
   return rowsOf(device, kCpu);
 }
 
+Catalog catalogOf(Device device) {
+  return {.embed = kernelsFor<EmbedArgs>(device),
+          .rms_norm = kernelsFor<RmsNormArgs>(device),
+          .linear = kernelsFor<LinearArgs>(device),
+          .rope = kernelsFor<RopeArgs>(device),
+          .kv_append = kernelsFor<KvAppendArgs>(device),
+          .attention = kernelsFor<AttentionArgs>(device),
+          .swiglu = kernelsFor<SwiGluArgs>(device),
+          .add = kernelsFor<AddArgs>(device)};
+}
+
 Layout preferredLayout(Device device, WeightMatrix w) {
   for (const Kernel<LinearArgs>& row : kernelsFor<LinearArgs>(device)) {
     for (const Layout layout : {Layout::kRows, Layout::kInterleaved}) {

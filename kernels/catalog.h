@@ -30,6 +30,21 @@ std::span<const Kernel<SwiGluArgs>> kernelsFor(Device device);
 template <>
 std::span<const Kernel<AddArgs>> kernelsFor(Device device);
 
+// The tables of one device together.
+struct Catalog {
+  std::span<const Kernel<EmbedArgs>> embed;
+  std::span<const Kernel<RmsNormArgs>> rms_norm;
+  std::span<const Kernel<LinearArgs>> linear;
+  std::span<const Kernel<RopeArgs>> rope;
+  std::span<const Kernel<KvAppendArgs>> kv_append;
+  std::span<const Kernel<AttentionArgs>> attention;
+  std::span<const Kernel<SwiGluArgs>> swiglu;
+  std::span<const Kernel<AddArgs>> add;
+};
+
+// Of a device whose kernels are linked in: the CPU. Those of a module come with it.
+Catalog catalogOf(Device device);
+
 // The layout of a matrix (its own is not looked at) that the device's first linear kernel able to run it wants.
 Layout preferredLayout(Device device, WeightMatrix w);
 

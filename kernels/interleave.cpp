@@ -64,7 +64,7 @@ std::int64_t groupBytes(const WeightMatrix& w) {
 }
 
 std::int64_t layoutBytes(const WeightMatrix& w) {
-  return w.layout == Layout::kRows ? matrixBytes(w) : numGroups(w) * groupBytes(w);
+  return w.layout == Layout::kInterleaved ? numGroups(w) * groupBytes(w) : matrixBytes(w);
 }
 
 void interleaveGroup(const WeightMatrix& w, const std::byte* rows, int num_rows, std::byte* group) {

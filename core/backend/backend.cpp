@@ -3,6 +3,10 @@
 
 namespace inferoscope::core {
 
+kernels::Catalog Backend::catalog() const {
+  return kernels::catalogOf(device());
+}
+
 kernels::Layout Backend::layoutFor(const kernels::WeightMatrix&) const {
   return kernels::Layout::kRows;
 }

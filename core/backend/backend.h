@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/observe/limits.h"
+#include "kernels/catalog.h"
 #include "kernels/kernel.h"
 
 #include <cstddef>
@@ -29,10 +30,12 @@ class Backend {
 
   virtual std::string_view id() const = 0;  // "cpu"
   virtual kernels::Device device() const = 0;
+  virtual kernels::Catalog catalog() const;  // what can run on it
   virtual int numThreads() const = 0;
   virtual void setThreads(int num_threads) = 0;  // 0 or less: one a core
 
-  // 64-byte aligned, contents zero. Throws Error with what it was for, the bytes needed and the bytes available.
+  // 64-byte aligned, contents zero on the CPU, undefined on other devices. Throws Error with what it was for, the bytes
+  // needed and the bytes available.
   virtual std::shared_ptr<Buffer> allocate(std::size_t bytes, std::string_view what) = 0;
   virtual void upload(Buffer& to, std::size_t offset, std::span<const std::byte> from) = 0;
   // How this device's kernels want a matrix to lie, and rows of one, as files hold them, put in their places; first_row
@@ -45,6 +48,10 @@ class Backend {
 
   // Context for the kernels of one step, with scratch of at least scratch_bytes.
   virtual kernels::Exec exec(std::size_t scratch_bytes, std::stop_token stop) = 0;
+
+  // What kernels enqueue from here until something waits for it starts as one, where the device can do so: a CUDA
+  // graph.
+  virtual void beginGraph() {}
 
   // Time marks between ops. mark() is cheap; times() waits for the device and gives nanoseconds since the first mark.
   virtual void resetMarks() = 0;

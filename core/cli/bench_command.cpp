@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/backend/module_backend.h"
 #include "core/cli/arguments.h"
 #include "core/cli/bench_run.h"
 #include "core/cli/ceilings.h"
@@ -62,7 +63,7 @@ std::string resultText(const BenchResult& result) {
 
 void run(Options options, const std::stop_token& stop) {
   const std::vector<int> batches = parseList("--batch", options.batches, 1);
-  const std::shared_ptr<core::Backend> backend = core::makeCpuBackend(options.engine.threads);
+  const std::shared_ptr<core::Backend> backend = core::makeBackend(options.engine.device, options.engine.threads);
   Bench bench(core::loadModel(options.model, *backend, {}, stop), backend, options.engine);
   nlohmann::ordered_json results = nlohmann::ordered_json::array();
   for (const int batch : batches) {

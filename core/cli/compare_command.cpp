@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/backend/module_backend.h"
 #include "core/cli/arguments.h"
 #include "core/cli/ceilings.h"
 #include "core/cli/commands.h"
@@ -89,8 +90,8 @@ core::Comparison measure(Options& options, const std::stop_token& stop) {
 
   std::string source = options.model.empty() ? setup.scenario.model : options.model;
   if (source.empty()) source = kDefaultModel;
-  a.backend = core::makeCpuBackend(a.options.threads);
-  b.backend = core::makeCpuBackend(b.options.threads);
+  a.backend = core::makeBackend(a.options.device, a.options.threads);
+  b.backend = core::makeBackend(b.options.device, b.options.threads);
   a.model = b.model = core::loadModel(source, *a.backend, {}, stop);
   const auto show = [&](std::string_view what, double) {
     if (!options.json) print(fmt::format("[{}]\n", what));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/backend/module_backend.h"
 #include "core/cli/arguments.h"
 #include "core/cli/commands.h"
 #include "core/cli/output.h"
@@ -72,7 +73,7 @@ std::string orDash(const std::optional<double>& value) {
 }
 
 void run(const Options& options, const std::stop_token& stop) {
-  const std::shared_ptr<core::Backend> backend = core::makeCpuBackend(options.engine.threads);
+  const std::shared_ptr<core::Backend> backend = core::makeBackend(options.engine.device, options.engine.threads);
   const auto model = core::loadModel(options.model, *backend, {}, stop);
   core::Engine engine(model, backend, options.engine);
   const core::Submitted submitted = engine.submit(makeRequest(*model, options));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/backend/module_backend.h"
 #include "core/cli/arguments.h"
 #include "core/cli/commands.h"
 #include "core/cli/output.h"
@@ -34,7 +35,7 @@ std::vector<float> lastLogits(const Options& options, const std::stop_token& sto
   request.prompt = parseList("--ids", options.ids, 0);
   request.max_new_tokens = 1;
 
-  const std::shared_ptr<core::Backend> backend = core::makeCpuBackend(options.engine.threads);
+  const std::shared_ptr<core::Backend> backend = core::makeBackend(options.engine.device, options.engine.threads);
   const auto model = core::loadModel(options.model, *backend, {}, stop);
   core::Engine engine(model, backend, options.engine);
   engine.keepLogits(true);

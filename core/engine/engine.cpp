@@ -59,7 +59,7 @@ struct Engine::Impl {
         plan(planKv(model->config, options)),
         kv(makeKvCache(*model, *backend, plan)),
         scheduler(schedulerConfig(options, plan)),
-        ops(*backend, chooseKernels(backend->device(), options)),
+        ops(*backend, chooseKernels(backend->catalog(), options)),
         workspace(model->config, *backend) {
     progress->ops_total = numOps(model->config);
   }
@@ -158,6 +158,7 @@ std::span<const float> Engine::Impl::compute(const Batch& batch, std::stop_token
   if (const int wanted = numThreads(options); backend->numThreads() != wanted) backend->setThreads(wanted);
   progress->ops_done = 0;
   ops.begin(std::move(stop), &progress->ops_done);
+  if (options.cuda_graphs && batch.numTokens() == batch.numSeqs()) backend->beginGraph();
   return forward(*model, batch, *kv, ops, workspace);
 }
 
@@ -287,7 +288,8 @@ std::string Engine::apply(const EngineOptions& options) {
 // Whatever can fail comes first: until the scheduler has agreed, nothing has changed.
 std::string Engine::Impl::apply(const EngineOptions& wanted) {
   if (wanted == options) return {};
-  KernelSet kernels = chooseKernels(backend->device(), wanted);
+  if (wanted.device != options.device) return "device: the weights lie on " + options.device + "; open the model anew";
+  KernelSet kernels = chooseKernels(backend->catalog(), wanted);
   if (wanted.linear != options.linear) {
     if (std::string reason = linearRefusal(kernels, wanted, *model); !reason.empty()) return reason;
   }

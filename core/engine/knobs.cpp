@@ -155,8 +155,9 @@ std::vector<Knob> makeTable() {
       .id = "linear",
       .label = "Linear kernel",
       .explanation = "How matrices of weights are multiplied. simd: vector instructions on blocks of rows. naive: one "
-                     "plain loop, the reference that shows what the instructions are worth.",
-      .choices = {"simd", "naive"},
+                     "plain loop, the reference that shows what the instructions are worth. On a GPU own: kernels that "
+                     "read the stored weights, for up to 8 tokens; cublas: weights made halves first, always.",
+      .choices = {"simd", "naive", "own", "cublas"},
   }));
   table.push_back(number<&EngineOptions::threads>({
       .id = "threads",
@@ -167,12 +168,28 @@ std::vector<Knob> makeTable() {
       .max = 256,
       .zero_means = "all cores",
   }));
+  table.push_back(word<&EngineOptions::device>({
+      .id = "device",
+      .label = "Device",
+      .explanation = "Where the model lies and its kernels run: this machine's processor, or the memory of a GPU that "
+                     "CUDA can use, where bandwidth and compute are many times higher.",
+      .choices = {"cpu", "cuda:0"},
+      .unlisted_choices = {"cuda:1", "cuda:2", "cuda:3", "cuda:4", "cuda:5", "cuda:6", "cuda:7", "cuda-emu"},
+      .rebuilds = Rebuilds::kWeights,
+  }));
+  table.push_back(onOff<&EngineOptions::cuda_graphs>({
+      .id = "cuda-graphs",
+      .label = "CUDA graphs",
+      .explanation = "On a GPU: a step that only decodes is handed over as one graph. Starting its hundreds of small "
+                     "kernels one by one takes longer than some of them run.",
+  }));
   return table;
 }
 
 std::string problem(const Knob& knob, std::string_view value) {
   if (!knob.choices.empty()) {
     if (std::ranges::find(knob.choices, value) != knob.choices.end()) return {};
+    if (std::ranges::find(knob.unlisted_choices, value) != knob.unlisted_choices.end()) return {};
     return fmt::format("{}: \"{}\" is not one of {}", knob.id, value, fmt::join(knob.choices, ", "));
   }
   const std::optional<int> number = parseInt(value);

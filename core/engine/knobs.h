@@ -14,11 +14,12 @@ enum class Rebuilds : std::uint8_t { kNothing, kKvCache, kWeights };
 
 // One toggle: the one place that knows it. Panel, CLI flags, scenario files and exports are all made from the table.
 struct Knob {
-  std::string_view id;                 // "block-size"
-  std::string_view label;              // "Block size"
-  std::string_view explanation;        // one or two sentences for people: what it does, what to expect
-  std::string_view unit{};             // "tokens", "MiB", ""
-  std::vector<std::string> choices{};  // empty: an integer from min to max
+  std::string_view id;                          // "block-size"
+  std::string_view label;                       // "Block size"
+  std::string_view explanation;                 // one or two sentences for people: what it does, what to expect
+  std::string_view unit{};                      // "tokens", "MiB", ""
+  std::vector<std::string> choices{};           // empty: an integer from min to max
+  std::vector<std::string> unlisted_choices{};  // taken too, but not offered
   int min = 0;
   int max = 0;
   std::string_view zero_means{};  // where min is 0 and that is not a number of units: "all cores"

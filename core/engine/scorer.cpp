@@ -40,7 +40,7 @@ Scorer::Scorer(std::shared_ptr<const Model> model, std::shared_ptr<Backend> back
       m_num_threads(options.threads),
       m_kv(m_model->config, *m_backend, options.kv_format, numBlocks(max_tokens, options.block_size),
            options.block_size),
-      m_ops(*m_backend, chooseKernels(m_backend->device(), options)),
+      m_ops(*m_backend, chooseKernels(m_backend->catalog(), options)),
       m_workspace(m_model->config, *m_backend) {}
 
 void Scorer::start(std::vector<TokenId> tokens, int first_row) {

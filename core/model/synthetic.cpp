@@ -28,8 +28,9 @@ struct Shape {
 };
 
 // From the published configurations of the models. The tiny ones are our own, for tests.
-constexpr std::array<Shape, 8> kShapes{{
+constexpr std::array<Shape, 9> kShapes{{
     {"tiny", "llama", 2, 64, 192, 4, 2, 16, 512, 2048, 10000.0, true},
+    {"tiny-64", "llama", 2, 256, 512, 4, 2, 64, 512, 2048, 10000.0, true},
     {"tiny-qwen2", "qwen2", 2, 64, 192, 4, 2, 16, 512, 2048, 1000000.0, true},
     {"tiny-qwen3", "qwen3", 2, 64, 192, 4, 2, 32, 512, 2048, 1000000.0, true},
     {"smollm2-135m", "llama", 30, 576, 1536, 9, 3, 64, 49152, 8192, 100000.0, true},

@@ -194,6 +194,15 @@ std::int64_t Workspace::bytesFor(const ModelConfig& config, int num_tokens, int 
   return static_cast<std::int64_t>(std::accumulate(parts.begin(), parts.end(), std::size_t{0}) * sizeof(float));
 }
 
+std::span<const float> Workspace::logitsOnHost(int num_rows) {
+  const std::size_t count = static_cast<std::size_t>(num_rows) * static_cast<std::size_t>(m_config.vocab_size);
+  if (m_backend.device() == kernels::Device::kCpu || count == 0) return {logits, count};
+  m_host_logits.resize(count);
+  const auto offset = static_cast<std::size_t>(reinterpret_cast<std::byte*>(logits) - m_memory->data());
+  m_backend.download(*m_memory, offset, std::as_writable_bytes(std::span(m_host_logits)));
+  return m_host_logits;
+}
+
 int numOps(const ModelConfig& config) {
   const int ops_per_layer = kOpsPerLayer + (config.qkv_bias ? kBiasOps : 0) + (config.qk_norm ? kQkNormOps : 0);
   return kOpsOutsideLayers + ops_per_layer * config.num_layers;
@@ -216,8 +225,7 @@ std::span<const float> forward(const Model& model, const Batch& batch, const KvC
     pass.feedForward(layer, weights);
   }
   if (num_logit_rows > 0) pass.output();
-  return {workspace.logits,
-          static_cast<std::size_t>(num_logit_rows) * static_cast<std::size_t>(model.config.vocab_size)};
+  return workspace.logitsOnHost(num_logit_rows);
 }
 
 }  // namespace inferoscope::core

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace inferoscope::core {
 
@@ -19,6 +20,8 @@ class Workspace {
   Workspace(const ModelConfig& config, Backend& backend);
   void reserve(int num_tokens, int num_logit_rows);
   static std::int64_t bytesFor(const ModelConfig& config, int num_tokens, int num_logit_rows);
+  // The first rows of logits, copied from a device that has memory of its own; waits for it.
+  std::span<const float> logitsOnHost(int num_rows);
 
   float* hidden = nullptr;    // [num_tokens, model_dim]: the residual stream
   float* normed = nullptr;    // [num_tokens, model_dim]
@@ -34,6 +37,7 @@ class Workspace {
   const ModelConfig& m_config;
   Backend& m_backend;
   std::shared_ptr<Buffer> m_memory;
+  std::vector<float> m_host_logits;  // [num_logit_rows, vocab_size]
   int m_num_tokens = 0;
   int m_num_logit_rows = 0;
 };

@@ -14,16 +14,25 @@ namespace inferoscope::core {
 namespace {
 
 template <class Args>
-KernelSet::Rows<Args> allRows(kernels::Device device) {
+KernelSet::Rows<Args> allRows(std::span<const kernels::Kernel<Args>> table) {
   KernelSet::Rows<Args> rows;
-  for (const kernels::Kernel<Args>& kernel : kernels::kernelsFor<Args>(device)) rows.push_back(&kernel);
+  for (const kernels::Kernel<Args>& kernel : table) rows.push_back(&kernel);
   return rows;
+}
+
+std::string_view linearChoice(const kernels::Catalog& catalog, const EngineOptions& options) {
+  const auto cpu = kernels::catalogOf(kernels::Device::kCpu).linear;
+  const bool on_cpu = !catalog.linear.empty() && catalog.linear[0].device == kernels::Device::kCpu;
+  const auto is_chosen = [&](const auto& kernel) { return kernel.choice == options.linear; };
+  if (on_cpu || catalog.linear.empty() || std::ranges::none_of(cpu, is_chosen)) return options.linear;
+  return catalog.linear[0].choice;
 }
 
 // The rows of the choice first, then the others, both in catalog order.
 template <class Args>
-KernelSet::Rows<Args> rowsByChoice(kernels::Device device, std::string_view knob, std::string_view choice) {
-  KernelSet::Rows<Args> rows = allRows<Args>(device);
+KernelSet::Rows<Args> rowsByChoice(std::span<const kernels::Kernel<Args>> table, std::string_view knob,
+                                   std::string_view choice) {
+  KernelSet::Rows<Args> rows = allRows(table);
   const auto is_chosen = [&](const kernels::Kernel<Args>* kernel) { return kernel->choice == choice; };
   if (std::ranges::none_of(rows, is_chosen)) {
     std::set<std::string_view> known;
@@ -36,15 +45,19 @@ KernelSet::Rows<Args> rowsByChoice(kernels::Device device, std::string_view knob
 
 }  // namespace
 
+KernelSet chooseKernels(const kernels::Catalog& catalog, const EngineOptions& options) {
+  return {.embed = allRows(catalog.embed),
+          .rms_norm = allRows(catalog.rms_norm),
+          .linear = rowsByChoice(catalog.linear, "linear", linearChoice(catalog, options)),
+          .rope = allRows(catalog.rope),
+          .kv_append = allRows(catalog.kv_append),
+          .attention = rowsByChoice(catalog.attention, "attention", options.attention),
+          .swiglu = allRows(catalog.swiglu),
+          .add = allRows(catalog.add)};
+}
+
 KernelSet chooseKernels(kernels::Device device, const EngineOptions& options) {
-  return {.embed = allRows<kernels::EmbedArgs>(device),
-          .rms_norm = allRows<kernels::RmsNormArgs>(device),
-          .linear = rowsByChoice<kernels::LinearArgs>(device, "linear", options.linear),
-          .rope = allRows<kernels::RopeArgs>(device),
-          .kv_append = allRows<kernels::KvAppendArgs>(device),
-          .attention = rowsByChoice<kernels::AttentionArgs>(device, "attention", options.attention),
-          .swiglu = allRows<kernels::SwiGluArgs>(device),
-          .add = allRows<kernels::AddArgs>(device)};
+  return chooseKernels(kernels::catalogOf(device), options);
 }
 
 }  // namespace inferoscope::core

@@ -24,7 +24,9 @@ struct KernelSet {
   Rows<kernels::AddArgs> add;
 };
 
-// Throws Error if no row of the device has the choice, naming those that exist.
-KernelSet chooseKernels(kernels::Device device, const EngineOptions& options);
+// Throws Error if no row of the device has the choice, naming those that exist. The CPU's ways of the linear kernel
+// mean nothing to another device: it takes its own preferred one.
+KernelSet chooseKernels(const kernels::Catalog& catalog, const EngineOptions& options);
+KernelSet chooseKernels(kernels::Device device, const EngineOptions& options);  // of a device that is linked in
 
 }  // namespace inferoscope::core

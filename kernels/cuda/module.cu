@@ -28,15 +28,16 @@ Module makeModule() {
           .device = kThisDevice,
           .devices = listDevices,
           .open = open,
+          .layout = layoutOf,
           .repack = repack,
-          .embed = kEmbed,
-          .rms_norm = kRmsNorm,
-          .linear = kLinear,
-          .rope = kRope,
-          .kv_append = kKvAppend,
-          .attention = kAttention,
-          .swiglu = kSwiGlu,
-          .add = kAdd};
+          .catalog = {.embed = kEmbed,
+                      .rms_norm = kRmsNorm,
+                      .linear = kLinear,
+                      .rope = kRope,
+                      .kv_append = kKvAppend,
+                      .attention = kAttention,
+                      .swiglu = kSwiGlu,
+                      .add = kAdd}};
 }
 
 }  // namespace

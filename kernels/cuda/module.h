@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "kernels/catalog.h"
 #include "kernels/kernel.h"
 
 #include <cstddef>
@@ -52,9 +53,8 @@ class Queue {
   virtual void mark() = 0;
   virtual std::vector<std::int64_t> times() = 0;  // of the marks, in ns since the first; waits
 
-  // What is enqueued from here to endGraph() starts as one graph: no gaps of launching between kernels.
+  // What is enqueued from here until something waits starts as one graph: no gaps of launching between kernels.
   virtual void beginGraph() = 0;
-  virtual void endGraph() = 0;
 
   virtual DeviceCeilings probe() = 0;
 };
@@ -67,19 +67,15 @@ struct Module {
   std::vector<DeviceInfo> (*devices)(std::string& why);
   std::unique_ptr<Queue> (*open)(int device_index);
 
+  // Layout::kPlanes where its kernels want a matrix of that format so, else kRows.
+  Layout (*layout)(FormatId format);
+
   // Quantized matrices are kept as planes: all quants, then all scales, so that every load is whole and aligned. Same
   // bytes as stored. Calls write(offset in the matrix, bytes) for num_blocks blocks from first_block on.
   void (*repack)(const WeightMatrix& shape, std::int64_t first_block, std::span<const std::byte> blocks,
                  void (*write)(void* context, std::int64_t offset, std::span<const std::byte> bytes), void* context);
 
-  std::span<const Kernel<EmbedArgs>> embed;
-  std::span<const Kernel<RmsNormArgs>> rms_norm;
-  std::span<const Kernel<LinearArgs>> linear;
-  std::span<const Kernel<RopeArgs>> rope;
-  std::span<const Kernel<KvAppendArgs>> kv_append;
-  std::span<const Kernel<AttentionArgs>> attention;
-  std::span<const Kernel<SwiGluArgs>> swiglu;
-  std::span<const Kernel<AddArgs>> add;
+  Catalog catalog;
 };
 
 inline constexpr int kModuleAbiVersion = 1;

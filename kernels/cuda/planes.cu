@@ -34,6 +34,10 @@ std::vector<Part> partsOf(FormatId format) {
 
 }  // namespace
 
+Layout layoutOf(FormatId format) {
+  return partsOf(format).empty() ? Layout::kRows : Layout::kPlanes;
+}
+
 void repack(const WeightMatrix& shape, std::int64_t first_block, std::span<const std::byte> blocks, WritePlane write,
             void* context) {
   const Format& format = formatOf(shape.format);
@@ -59,8 +63,7 @@ std::string whyNoPlanes(const WeightMatrix& w) {
   if (format == nullptr || !forStored(w.format, [](auto) {})) {
     return std::string(format == nullptr ? "this format" : format->name) + " has no CUDA kernel";
   }
-  const Layout needed = format->block_elems > 1 ? Layout::kPlanes : Layout::kRows;
-  if (w.layout != needed) return "its rows lie as another device wants them";
+  if (w.layout != layoutOf(w.format)) return "its rows lie as another device wants them";
   if (w.num_cols % format->block_elems == 0) return {};
   return std::string(format->name) + " needs rows of a multiple of " + std::to_string(format->block_elems) +
          " elements, not " + std::to_string(w.num_cols);

@@ -15,6 +15,8 @@ namespace inferoscope::kernels::cuda {
 // wide load. So each part of the blocks becomes a plane of the whole matrix: all quants, then all scales. The bytes
 // stay as many. Plain types stay as they are.
 
+Layout layoutOf(FormatId format);
+
 using WritePlane = void (*)(void* context, std::int64_t offset, std::span<const std::byte> bytes);
 void repack(const WeightMatrix& shape, std::int64_t first_block, std::span<const std::byte> blocks, WritePlane write,
             void* context);

@@ -23,12 +23,33 @@ DeviceQueue::~DeviceQueue() {
   freeArenas();
 }
 
+// Memory can't be had or given back within a graph: it ends before, and another begins behind.
+std::byte* DeviceQueue::allocate(std::size_t bytes) {
+  const bool in_graph = endGraph();
+  std::byte* memory = m_runtime.allocate(bytes);
+  if (in_graph) beginGraph();
+  return memory;
+}
+
+void DeviceQueue::free(std::byte* memory) {
+  const bool in_graph = endGraph();
+  m_runtime.free(memory);
+  if (in_graph) beginGraph();
+}
+
+void DeviceQueue::wait() {
+  endGraph();
+  m_runtime.synchronize();
+}
+
 void DeviceQueue::upload(std::byte* to, std::span<const std::byte> from) {
+  endGraph();
   m_runtime.copyToDevice(to, from.data(), from.size());
   m_runtime.synchronize();
 }
 
 void DeviceQueue::download(std::span<std::byte> to, const std::byte* from) {
+  endGraph();
   m_runtime.copyToHost(to.data(), from, to.size());
   m_runtime.synchronize();
 }
@@ -54,7 +75,7 @@ void DeviceQueue::mark() {
 }
 
 std::vector<std::int64_t> DeviceQueue::times() {
-  m_runtime.synchronize();
+  wait();
   std::vector<std::int64_t> times;
   for (int i = 0; i < m_num_marks; ++i) times.push_back(std::llround(m_runtime.millisecondsBetween(0, i) * 1e6));
   return times;
@@ -65,9 +86,12 @@ void DeviceQueue::beginGraph() {
   m_in_graph = true;
 }
 
-void DeviceQueue::endGraph() {
+// True if there was one.
+bool DeviceQueue::endGraph() {
+  if (!m_in_graph) return false;
   m_in_graph = false;
   m_runtime.endCapture(true);
+  return true;
 }
 
 const std::byte* DeviceQueue::copyOf(std::span<const std::byte> values) {
@@ -92,9 +116,11 @@ std::byte* DeviceQueue::staged(std::span<const std::byte> values) {
 DeviceQueue::Arena& DeviceQueue::arenaFor(std::size_t bytes) {
   if (!m_arenas.empty() && m_arenas.back().used + bytes <= m_arenas.back().bytes) return m_arenas.back();
   const std::size_t size = std::max(kArenaBytes, padded(bytes));
+  const bool in_graph = endGraph();
   std::byte* device = m_runtime.allocate(size);
   if (device == nullptr) throw DeviceError("no device memory for the indices of a step");
   m_arenas.push_back({m_runtime.allocatePinned(size), device, size, 0});
+  if (in_graph) beginGraph();
   return m_arenas.back();
 }
 

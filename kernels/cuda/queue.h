@@ -18,17 +18,16 @@ class DeviceQueue : public Queue {
 
   static DeviceQueue& of(const Exec& exec) { return static_cast<DeviceQueue&>(*exec.queue); }
 
-  std::byte* allocate(std::size_t bytes) override { return m_runtime.allocate(bytes); }
-  void free(std::byte* memory) override { m_runtime.free(memory); }
+  std::byte* allocate(std::size_t bytes) override;
+  void free(std::byte* memory) override;
   std::size_t freeBytes() override { return m_runtime.freeBytes(); }
   void upload(std::byte* to, std::span<const std::byte> from) override;
   void download(std::span<std::byte> to, const std::byte* from) override;
-  void wait() override { m_runtime.synchronize(); }
+  void wait() override;
   void beginStep() override;
   void mark() override;
   std::vector<std::int64_t> times() override;
   void beginGraph() override;
-  void endGraph() override;
   DeviceCeilings probe() override { return m_runtime.probe(); }
 
   // For kernels.
@@ -60,6 +59,7 @@ class DeviceQueue : public Queue {
     std::size_t used;
   };
 
+  bool endGraph();
   const std::byte* copyOf(std::span<const std::byte> values);
   std::byte* staged(std::span<const std::byte> values);
   Arena& arenaFor(std::size_t bytes);

@@ -52,8 +52,7 @@ class Lab {
   // A matrix as the module keeps it, handed over in uneven pieces as a file is.
   kernels::WeightMatrix putMatrix(const kernels::Format& format, const std::vector<std::byte>& blocks, int num_rows,
                                   int num_cols) {
-    const auto layout = format.block_elems > 1 ? kernels::Layout::kPlanes : kernels::Layout::kRows;
-    kernels::WeightMatrix w{room(blocks.size() + 64), format.id, num_rows, num_cols, layout};
+    kernels::WeightMatrix w{room(blocks.size() + 64), format.id, num_rows, num_cols, m_module.layout(format.id)};
     struct Context {
       Lab* lab;
       std::byte* base;
@@ -219,10 +218,10 @@ inline Outcome checkEmbed(Lab& lab, const char* format_name, int dim) {
   const std::vector<std::byte> table = encoded(format, random.floats(kVocab * dim));
   const std::vector<std::int32_t> ids = {4, 0, 10, 4, 7};
   float* out = lab.output(ids.size() * static_cast<std::size_t>(dim));
-  lab.run(lab.module().embed[0], {.table = lab.putMatrix(format, table, kVocab, dim),
-                                  .token_ids = ids.data(),
-                                  .out = out,
-                                  .num_tokens = static_cast<int>(ids.size())});
+  lab.run(lab.module().catalog.embed[0], {.table = lab.putMatrix(format, table, kVocab, dim),
+                                          .token_ids = ids.data(),
+                                          .out = out,
+                                          .num_tokens = static_cast<int>(ids.size())});
   const std::vector<float> rows = decoded(format, table);
   std::vector<double> expected;
   for (const std::int32_t id : ids)
@@ -238,13 +237,13 @@ inline Outcome checkRmsNorm(Lab& lab, int dim, bool picked) {
   const std::vector<std::int32_t> rows =
       picked ? std::vector<std::int32_t>{4, 1, 1} : std::vector<std::int32_t>{0, 1, 2, 3, 4};
   float* out = lab.output(rows.size() * static_cast<std::size_t>(dim));
-  lab.run(lab.module().rms_norm[0], {.x = lab.put(x),
-                                     .weight = lab.put(weight),
-                                     .rows = picked ? rows.data() : nullptr,
-                                     .out = out,
-                                     .num_tokens = static_cast<int>(rows.size()),
-                                     .dim = dim,
-                                     .epsilon = 1e-5F});
+  lab.run(lab.module().catalog.rms_norm[0], {.x = lab.put(x),
+                                             .weight = lab.put(weight),
+                                             .rows = picked ? rows.data() : nullptr,
+                                             .out = out,
+                                             .num_tokens = static_cast<int>(rows.size()),
+                                             .dim = dim,
+                                             .epsilon = 1e-5F});
   std::vector<double> expected;
   for (const std::int32_t row : rows) {
     double squares = 0.0;
@@ -263,14 +262,14 @@ inline Outcome checkRope(Lab& lab, int num_heads, int head_dim, int rope_dim, ke
   std::vector<double> inv_freq;
   for (int i = 0; i < rope_dim / 2; ++i) inv_freq.push_back(std::pow(10000.0, -2.0 * i / rope_dim));
   float* on_device = lab.put(x);
-  lab.run(lab.module().rope[0], {.x = on_device,
-                                 .positions = positions.data(),
-                                 .inv_freq = inv_freq.data(),
-                                 .num_tokens = num_tokens,
-                                 .num_heads = num_heads,
-                                 .head_dim = head_dim,
-                                 .rope_dim = rope_dim,
-                                 .style = style});
+  lab.run(lab.module().catalog.rope[0], {.x = on_device,
+                                         .positions = positions.data(),
+                                         .inv_freq = inv_freq.data(),
+                                         .num_tokens = num_tokens,
+                                         .num_heads = num_heads,
+                                         .head_dim = head_dim,
+                                         .rope_dim = rope_dim,
+                                         .style = style});
   std::vector<double> expected(x.begin(), x.end());
   const bool interleaved = style == kernels::RopeStyle::kInterleaved;
   for (int row = 0; row < num_tokens * num_heads; ++row) {
@@ -299,12 +298,12 @@ inline Outcome checkKvAppend(Lab& lab, const char* format_name, int head_dim) {
   kernels::PagedKvView on_device = kv;
   on_device.keys = lab.put(std::span<const std::byte>(c.keys.bytes()));
   on_device.values = lab.put(std::span<const std::byte>(c.values.bytes()));
-  lab.run(lab.module().kv_append[0], {.keys = lab.put(keys),
-                                      .values = lab.put(values),
-                                      .positions = positions.data(),
-                                      .token_seqs = seqs.data(),
-                                      .kv = on_device,
-                                      .num_tokens = 4});
+  lab.run(lab.module().catalog.kv_append[0], {.keys = lab.put(keys),
+                                              .values = lab.put(values),
+                                              .positions = positions.data(),
+                                              .token_seqs = seqs.data(),
+                                              .kv = on_device,
+                                              .num_tokens = 4});
   for (int t = 0; t < 4; ++t) {
     for (int head = 0; head < kv.num_kv_heads; ++head) {
       const std::int64_t to = kernels::kvOffsetOf(kv, seqs[t], positions[t], head);
@@ -329,14 +328,14 @@ inline Outcome checkHeadNorm(Lab& lab, int num_heads, int dim) {
   const std::vector<float> x = random.floats(std::int64_t{3} * num_heads * dim, -3, 3);
   const std::vector<float> weight = random.floats(dim, 0.5F, 2);
   float* on_device = lab.put(x);
-  lab.run(lab.module().rms_norm[0], {.x = on_device,
-                                     .weight = lab.put(weight),
-                                     .rows = nullptr,
-                                     .out = on_device,
-                                     .num_tokens = 3,
-                                     .num_heads = num_heads,
-                                     .dim = dim,
-                                     .epsilon = 1e-6F});
+  lab.run(lab.module().catalog.rms_norm[0], {.x = on_device,
+                                             .weight = lab.put(weight),
+                                             .rows = nullptr,
+                                             .out = on_device,
+                                             .num_tokens = 3,
+                                             .num_heads = num_heads,
+                                             .dim = dim,
+                                             .epsilon = 1e-6F});
   std::vector<double> expected;
   for (int row = 0; row < 3 * num_heads; ++row) {
     double squares = 0.0;
@@ -351,7 +350,7 @@ inline Outcome checkSwiGlu(Lab& lab, int num_tokens, int hidden_dim) {
   const std::vector<float> gate = random.floats(std::int64_t{num_tokens} * hidden_dim, -20, 20);
   const std::vector<float> up = random.floats(std::int64_t{num_tokens} * hidden_dim);
   float* out = lab.put(gate);  // in place, as the forward pass runs it
-  lab.run(lab.module().swiglu[0],
+  lab.run(lab.module().catalog.swiglu[0],
           {.gate = out, .up = lab.put(up), .out = out, .num_tokens = num_tokens, .hidden_dim = hidden_dim});
   std::vector<double> expected;
   for (std::size_t i = 0; i < gate.size(); ++i)
@@ -364,7 +363,8 @@ inline Outcome checkAdd(Lab& lab, int num_tokens, int dim, bool is_bias) {
   const std::vector<float> x = random.floats(std::int64_t{num_tokens} * dim);
   const std::vector<float> y = random.floats(is_bias ? dim : std::int64_t{num_tokens} * dim);
   float* sum = lab.put(x);
-  lab.run(lab.module().add[0], {.x = sum, .y = lab.put(y), .num_tokens = num_tokens, .dim = dim, .is_bias = is_bias});
+  lab.run(lab.module().catalog.add[0],
+          {.x = sum, .y = lab.put(y), .num_tokens = num_tokens, .dim = dim, .is_bias = is_bias});
   std::vector<double> expected;
   for (std::size_t i = 0; i < x.size(); ++i) expected.push_back(x[i] + y[i % y.size()]);
   return {lab.take(sum, x.size()), expected, 0.0};
@@ -377,7 +377,7 @@ inline void addLinearChecks(std::vector<Check>& checks, const Module& module) {
     const char* format;
     int num_rows, num_cols;
   };
-  for (const auto& kernel : module.linear) {
+  for (const auto& kernel : module.catalog.linear) {
     const bool few = kernel.choice == "own";
     std::vector<Shape> shapes = {{"f32", 5, 40},  {"f16", 13, 264},   {"bf16", 6, 72},  {"q8_0", 7, 96},
                                  {"q4_0", 9, 64}, {"q4_1", 10, 1056}, {"q4_k", 3, 512}, {"q6_k", 5, 768}};
@@ -430,7 +430,7 @@ inline void addAttentionChecks(std::vector<Check>& checks, const Module& module)
                       .head_dim = 64,
                       .format = "f16"}});
   }
-  for (const auto& kernel : module.attention) {
+  for (const auto& kernel : module.catalog.attention) {
     for (const Case& c : cases) {
       const double tolerance = kernel.choice == "flash" && c.single_queries ? kFloats : kHalves;
       checks.push_back({std::string(kernel.id) + " " + c.name, [&kernel, shape = c.shape, tolerance](Lab& lab) {

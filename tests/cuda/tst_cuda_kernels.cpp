@@ -97,9 +97,8 @@ class TestCudaKernels : public QObject {
     for (int step = 1; step <= 2; ++step) {
       queue->beginStep();
       queue->beginGraph();
-      module().add[0].run({.x = x, .y = y, .num_tokens = 1, .dim = 2},
-                          {.pool = nullptr, .queue = queue.get(), .scratch = {}, .stop = {}});
-      queue->endGraph();
+      module().catalog.add[0].run({.x = x, .y = y, .num_tokens = 1, .dim = 2},
+                                  {.pool = nullptr, .queue = queue.get(), .scratch = {}, .stop = {}});
       QCOMPARE(lab.take(x, 2)[1], 2.0F + 20.0F * static_cast<float>(step));
     }
   }
