@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/backend/module_backend.h"
 #include "core/cli/arguments.h"
 #include "core/cli/commands.h"
 #include "core/cli/output.h"
@@ -58,14 +59,15 @@ std::string toText(const core::Perplexity& result) {
 }
 
 void run(const Options& options, const std::stop_token& stop) {
-  core::LaneSource lane{
-      .model = {}, .backend = core::makeCpuBackend(options.engine.threads), .options = options.engine};
+  core::LaneSource lane{.model = {},
+                        .backend = core::makeBackend(options.engine.device, options.engine.threads),
+                        .options = options.engine};
   lane.model = core::loadModel(options.model, *lane.backend, {}, stop);
   std::optional<core::LaneSource> vs;
   if (!options.vs.empty()) {
     vs = lane;
     vs->options = withKnobs(options.engine, "--vs", options.vs);
-    vs->backend = core::makeCpuBackend(vs->options.threads);
+    vs->backend = core::makeBackend(vs->options.device, vs->options.threads);
   }
   const auto windows = windowsOfFile(options, *lane.model);
   if (windows.empty()) throw core::Error(fmt::format("--file: {} has too few tokens to be scored", options.file));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/backend/module_backend.h"
 #include "core/cli/arguments.h"
 #include "core/cli/commands.h"
 #include "core/cli/output.h"
@@ -100,7 +101,7 @@ void run(const Options& options, const std::stop_token& stop) {
   std::optional<StepFile> steps;
   if (!options.steps_file.empty()) steps.emplace(options.steps_file);
 
-  const std::shared_ptr<core::Backend> backend = core::makeCpuBackend(engine.threads);
+  const std::shared_ptr<core::Backend> backend = core::makeBackend(engine.device, engine.threads);
   const auto model = core::loadModel(source, *backend, {}, stop);
   core::Lane lane(model, backend, engine);
   const auto keep = [&](const core::StepRecord& step, const core::Snapshot&) {
