@@ -10,13 +10,33 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <map>
+#include <new>
 #include <numeric>
 
 using namespace inferoscope;
 using namespace inferoscope::core;
 using namespace inferoscope::tests;
+
+namespace {
+
+std::atomic<int> num_allocations = 0;  // of this program so far
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  ++num_allocations;
+  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
 
 namespace {
 
@@ -66,7 +86,9 @@ class Lab {
   std::span<const float> run(const Batch& batch, std::stop_token stop = {}) {
     ops_done = 0;
     m_ops.begin(std::move(stop), &ops_done);
+    const int before = num_allocations;
     const std::span<const float> rows = forward(*model, batch, m_kv, m_ops, m_workspace);
+    allocations = num_allocations - before;
     records = m_ops.finish();
     return rows;
   }
@@ -94,6 +116,7 @@ class Lab {
 
   TriedBackend backend;
   std::shared_ptr<const Model> model;
+  int allocations = 0;           // in the last forward()
   std::map<int, Logits> logits;  // by sequence
   std::vector<OpRecord> records;
   std::atomic<int> ops_done = 0;
@@ -166,6 +189,19 @@ class TestForward : public QObject {
   Q_OBJECT
 
  private slots:
+  // Once the largest step was seen, a forward pass takes no memory: neither its ops nor their records.
+  void warmStepsAllocateNothing() {
+    for (const std::string source : {"synthetic:tiny", "synthetic:tiny:q8_0"}) {
+      Lab lab(source, 16, 2);
+      lab.step({{0, 20}, {1, 1}, {2, 1}});
+      QVERIFY(lab.allocations > 0);
+      lab.step({{0, 1}, {1, 1}, {2, 19}});
+      QCOMPARE(lab.allocations, 0);
+      lab.step({{0, 1}});
+      QCOMPARE(lab.allocations, 0);
+    }
+  }
+
   // All logits of the same tokens, however they were cut, stored and shared out.
   void chunksBlocksAndThreadsChangeNothing_data() {
     QTest::addColumn<QString>("source");

@@ -28,6 +28,11 @@ class TriedBackend final : public core::Backend {
   void upload(core::Buffer& to, std::size_t offset, std::span<const std::byte> from) override {
     m_real->upload(to, offset, from);
   }
+  kernels::Layout layoutFor(const kernels::WeightMatrix& w) const override { return m_real->layoutFor(w); }
+  void uploadRows(core::Buffer& to, std::size_t offset, const kernels::WeightMatrix& w, int first_row,
+                  std::span<const std::byte> rows) override {
+    m_real->uploadRows(to, offset, w, first_row, rows);
+  }
   void download(const core::Buffer& from, std::size_t offset, std::span<std::byte> to) override {
     m_real->download(from, offset, to);
   }
