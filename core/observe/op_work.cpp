@@ -56,36 +56,4 @@ Bound boundOf(const OpWork& work, bool step_stays_in_cache, const MachineLimits&
   return step_stays_in_cache || measured_ns < work.roof.memory_ns ? Bound::kCache : Bound::kBandwidth;
 }
 
-std::string_view byteKindName(ByteKind byte_kind) {
-  switch (byte_kind) {
-    case ByteKind::kWeights:
-      return "weights";
-    case ByteKind::kKvRead:
-      return "kv_read";
-    case ByteKind::kKvWrite:
-      return "kv_write";
-    case ByteKind::kActivations:
-      return "activations";
-    case ByteKind::kScores:
-      return "scores";
-  }
-  return "";
-}
-
-std::uint64_t bytesOf(const kernels::OpCost& cost, ByteKind byte_kind) {
-  switch (byte_kind) {
-    case ByteKind::kWeights:
-      return cost.weights;
-    case ByteKind::kKvRead:
-      return cost.kv_read;
-    case ByteKind::kKvWrite:
-      return cost.kv_write;
-    case ByteKind::kActivations:
-      return cost.activations;
-    case ByteKind::kScores:
-      return cost.scores;
-  }
-  return 0;
-}
-
 }  // namespace inferoscope::core

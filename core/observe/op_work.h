@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/observe/byte_classes.h"
 #include "core/observe/limits.h"
 #include "core/observe/records.h"
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
 
 namespace inferoscope::core {
 
@@ -36,11 +36,5 @@ bool staysInCache(std::uint64_t weight_and_key_bytes, const MachineLimits& limit
 // Overhead if the floor is under half of the measured time; else compute or bandwidth by the larger of the two sums;
 // "fits in cache" instead of bandwidth where the bytes of the step stay there, or were faster than memory gives them.
 Bound boundOf(const OpWork& work, bool step_stays_in_cache, const MachineLimits& limits);
-
-// The kinds of bytes that a step moves, in the order in which they are shown.
-enum class ByteKind : std::uint8_t { kWeights, kKvRead, kKvWrite, kActivations, kScores };
-inline constexpr int kNumByteKinds = 5;
-std::string_view byteKindName(ByteKind byte_kind);  // "weights", "kv_read", ...
-std::uint64_t bytesOf(const kernels::OpCost& cost, ByteKind byte_kind);
 
 }  // namespace inferoscope::core

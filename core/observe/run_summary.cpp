@@ -15,16 +15,6 @@ std::optional<double> RunSummary::bytesPerToken(std::uint64_t kernels::OpCost::*
   return static_cast<double>(cost.*byte_class) / static_cast<double>(num_output_tokens);
 }
 
-std::span<const ByteClass> byteClasses() {
-  using kernels::OpCost;
-  static constexpr std::array<ByteClass, 5> kClasses = {{{"weights", &OpCost::weights},
-                                                         {"kv_read", &OpCost::kv_read},
-                                                         {"kv_write", &OpCost::kv_write},
-                                                         {"activations", &OpCost::activations},
-                                                         {"scores", &OpCost::scores}}};
-  return kClasses;
-}
-
 namespace {
 
 // Some end with the step, and some hold blocks without a share of it.

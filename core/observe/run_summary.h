@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/observe/byte_classes.h"
 #include "core/observe/kv_use.h"
 #include "core/observe/request_metrics.h"
 #include "core/observe/snapshot.h"
@@ -51,13 +52,6 @@ struct RunSummary {
   // Bytes that had to move, prompts included, by output token. None without output.
   std::optional<double> bytesPerToken(std::uint64_t kernels::OpCost::*byte_class) const;
 };
-
-// The classes of bytes that a cost is made of, with their names in files.
-struct ByteClass {
-  std::string_view name;
-  std::uint64_t kernels::OpCost::*field;
-};
-std::span<const ByteClass> byteClasses();
 
 // Adds up a run while it happens: one call a step, in order.
 class RunTally {
