@@ -18,5 +18,6 @@ void addCompareCommand(CLI::App& program, std::stop_token stop);
 void addRunCommand(CLI::App& program, std::stop_token stop);
 void addPerplexityCommand(CLI::App& program, std::stop_token stop);
 void addDevicesCommand(CLI::App& program, std::stop_token stop);
+void addExplainCommand(CLI::App& program, std::stop_token stop);
 
 }  // namespace inferoscope::cli

@@ -45,6 +45,7 @@ int run(int argc, char** argv) {
   inferoscope::cli::addRunCommand(program, signals.token());
   inferoscope::cli::addPerplexityCommand(program, signals.token());
   inferoscope::cli::addDevicesCommand(program, signals.token());
+  inferoscope::cli::addExplainCommand(program, signals.token());
   try {
     program.parse(argc, argv);
     if (program.get_subcommands().empty()) throw CLI::RequiredError("A command");

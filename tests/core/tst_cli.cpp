@@ -80,7 +80,7 @@ class TestCli : public QObject {
     const Outcome help = run({"--help"});
     VERIFY_DONE(help);
     for (const char* command :
-         {"info", "tokenize", "generate", "logits", "bench", "run", "compare", "perplexity", "devices"}) {
+         {"info", "tokenize", "generate", "logits", "bench", "run", "compare", "perplexity", "devices", "explain"}) {
       QVERIFY(help.out.contains(command));
       VERIFY_DONE(run({command, "--help"}));
     }
@@ -280,6 +280,33 @@ class TestCli : public QObject {
     VERIFY_DONE(run(arguments));
   }
 
+  // 3 sequences at 100 tokens a second: 30 ms a step.
+  void explainSetsAMeasurementAgainstTheFloor() {
+    const Outcome outcome =
+        run({"explain", kTiny, "--batch", "3", "--depth", "100", "--tok-s", "100", "--threads", "1", "--json"});
+    VERIFY_DONE(outcome);
+    const QJsonObject json = outcome.json();
+    QCOMPARE(json.keys(), (QStringList{"architecture", "batch", "ceilings", "decode", "depth", "measured", "model",
+                                       "notices", "prefill", "weight_bytes"}));
+    const QJsonObject decode = json["decode"].toObject();
+    const QJsonObject output = decode["by_op"].toObject()["output"].toObject();
+    QCOMPARE(output["bytes"].toInteger(), 2 * 512 * 64 + 4 * 3 * (512 + 64));  // f16 weights, f32 in and out
+    QCOMPARE(output["flops"].toInteger(), 2 * 3 * 512 * 64);
+    double bytes = 0;
+    for (const QJsonValue& each : decode["bytes_per_token"].toObject()) bytes += each.toDouble();
+    QCOMPARE(bytes * 3, decode["bytes"].toDouble());
+    QCOMPARE(json["prefill"].toObject()["tokens"].toInt(), 100);
+    const QJsonObject measured = json["measured"].toObject();
+    QCOMPARE(measured["step_ms"].toDouble(), 30.0);
+    QVERIFY(std::abs(measured["share_of_floor"].toDouble() * 30 / decode["floor_ms"].toDouble() - 1) < 1e-6);
+    QCOMPARE(measured["verdict"].toString(), QString("overhead-bound"));
+    QVERIFY(run({"explain", kTiny, "--threads", "1", "--json"}).json()["measured"].isNull());
+    const QByteArray text = run({"explain", kTiny, "--threads", "1", "--tok-s", "100"}).out;
+    for (const char* part : {"DECODE, 1 sequence", "PREFILL", "MEASURED 100 tokens/s", "ffn_down"}) {
+      QVERIFY2(text.contains(part), part);
+    }
+  }
+
   // ---- What is refused
 
   void mistakesAreNamedInOneLine_data() {
@@ -298,6 +325,9 @@ class TestCli : public QObject {
     row("unknown synthetic model", {"info", "synthetic:huge"}, "synthetic:huge");
     row("unknown format", {"info", "synthetic:tiny:q9"}, "synthetic:tiny:q9");
     row("unknown flag", {"info", kTiny, "--jason"}, "--jason");
+    row("no speed", {"explain", kTiny, "--tok-s", "0"}, "--tok-s");
+    row("no config", {"explain", "/no/config.json"}, "/no/config.json");
+    row("format of a model", {"explain", kTiny, "--format", "q8_0"}, "--format");
     row("no prompt", {"generate", kTiny}, "--prompt");
     row("empty prompt", {"generate", kTiny, "--prompt", ""}, "--prompt: empty prompt");
     row("no tokens", {"generate", kTiny, "--prompt", "a", "--max-tokens", "0"}, "--max-tokens");
