@@ -206,4 +206,8 @@ void GgufFile::checkUnchanged() const {
   for (const InputFile& file : m_files) file.checkUnchanged();
 }
 
+bool GgufFile::reads(const std::filesystem::path& path) const {
+  return std::ranges::any_of(m_files, [&](const InputFile& file) { return file.is(path); });
+}
+
 }  // namespace inferoscope::core

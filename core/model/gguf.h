@@ -38,6 +38,7 @@ class GgufMetadata {
 
   const std::string& file() const { return m_file; }
   const GgufValue* find(std::string_view key) const;  // null: absent
+  const std::map<std::string, GgufValue, std::less<>>& values() const { return m_values; }
 
   std::optional<std::int64_t> integer(std::string_view key) const;
   std::optional<double> number(std::string_view key) const;  // a float or an integer
@@ -80,6 +81,7 @@ class GgufFile {
   // Bytes of a tensor from `offset` on.
   void read(const GgufTensor& tensor, std::uint64_t offset, std::span<std::byte> to) const;
   void checkUnchanged() const;
+  bool reads(const std::filesystem::path& path) const;  // whether it is one of the files read here, by any name
 
  private:
   void addPart(struct GgufPart part);

@@ -61,6 +61,13 @@ void InputFile::read(std::uint64_t offset, std::span<std::byte> to) const {
   }
 }
 
+bool InputFile::is(const std::filesystem::path& path) const {
+  struct stat own {
+  }, other{};
+  return ::fstat(m_fd, &own) == 0 && ::stat(path.c_str(), &other) == 0 && own.st_dev == other.st_dev &&
+         own.st_ino == other.st_ino;
+}
+
 void InputFile::checkUnchanged() const {
   struct stat status {};
   if (::fstat(m_fd, &status) != 0 || static_cast<std::uint64_t>(status.st_size) != m_size ||

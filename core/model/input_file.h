@@ -22,7 +22,8 @@ class InputFile {
   std::uint64_t size() const { return m_size; }
 
   void read(std::uint64_t offset, std::span<std::byte> to) const;
-  void checkUnchanged() const;  // throws Error if the file was written to since it was opened
+  bool is(const std::filesystem::path& path) const;  // whether that names this very file
+  void checkUnchanged() const;                       // throws Error if the file was written to since it was opened
 
  private:
   std::string m_name;

@@ -25,12 +25,7 @@ std::shared_ptr<const Model> openModel(const std::string& source, Backend* backe
                                        std::stop_token stop) {
   if (source.empty()) throw Error("no model is named; name a GGUF file, default or synthetic:NAME");
   if (isSynthetic(source)) return makeSyntheticModel(source, backend, progress, std::move(stop));
-  if (source != "default") return loadGgufModel(source, backend, progress, std::move(stop));
-  if (std::error_code error; !fs::exists(defaultModelPath(), error)) {
-    throw Error(fmt::format("{}: the default model is not there; fetch it with gui/run, or name a GGUF file or {}",
-                            defaultModelPath().string(), kFallbackModel));
-  }
-  return loadGgufModel(defaultModelPath(), backend, progress, std::move(stop));
+  return loadGgufModel(modelFile(source), backend, progress, std::move(stop));
 }
 
 }  // namespace
@@ -42,6 +37,15 @@ std::shared_ptr<const Model> loadModel(const std::string& source, Backend& backe
 
 std::shared_ptr<const Model> describeModel(const std::string& source) {
   return openModel(source, nullptr, {}, {});
+}
+
+fs::path modelFile(const std::string& source) {
+  if (source != "default") return source;
+  if (std::error_code error; !fs::exists(defaultModelPath(), error)) {
+    throw Error(fmt::format("{}: the default model is not there; fetch it with gui/run, or name a GGUF file or {}",
+                            defaultModelPath().string(), kFallbackModel));
+  }
+  return defaultModelPath();
 }
 
 fs::path modelFolder() {

@@ -24,6 +24,9 @@ std::shared_ptr<const Model> loadModel(const std::string& source, Backend& backe
 // As loadModel(), but without the weights (their pointers are null): for those who only describe or tokenize.
 std::shared_ptr<const Model> describeModel(const std::string& source);
 
+// The GGUF file that a source names, if it is not a synthetic one; Error where `default` is not there.
+std::filesystem::path modelFile(const std::string& source);
+
 inline constexpr std::string_view kFallbackModel = "synthetic:smollm2-135m";
 
 // $XDG_DATA_HOME/inferoscope/models

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/model/random_weights.h"
 
+#include "core/model/parallel.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <random>
-#include <thread>
 
 namespace inferoscope::core {
 namespace {
@@ -20,6 +20,13 @@ std::uint64_t mixed(std::uint64_t counter) {
   z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
   z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
   return z ^ (z >> 31U);
+}
+
+// FNV-1a: a tensor's weights depend on its name alone, not on where a device keeps it.
+std::uint64_t hashOf(std::string_view name) {
+  std::uint64_t hash = 0xCBF29CE484222325U;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
+  return hash;
 }
 
 // Unlike std::normal_distribution, the same in every standard library: the sum of 4 uniform values is near enough.
@@ -43,7 +50,7 @@ struct Rows {
         block_bytes(static_cast<std::size_t>(weight.format->block_bytes)),
         piece_bytes(static_cast<std::size_t>(kernels::storedBytes(*weight.format, kPieceElems))),
         num_places((pool.size() - piece_bytes) / block_bytes + 1),
-        seed(mixed(weight.offset + 1)) {}
+        seed(hashOf(weight.slot.name)) {}
 
   void make(int row, std::byte* out) const {
     const std::uint64_t stream = mixed(seed + static_cast<std::uint64_t>(row));
@@ -58,17 +65,6 @@ struct Rows {
   std::uint64_t num_places;  // where in the pool a piece may begin
   std::uint64_t seed;
 };
-
-void makeInParallel(const Rows& rows, int first, int num_rows, std::byte* out) {
-  const int num_threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  const int rows_per_thread = (num_rows + num_threads - 1) / num_threads;
-  std::vector<std::jthread> threads;
-  for (int start = 0; start < num_rows; start += rows_per_thread) {
-    threads.emplace_back([&rows, first, start, end = std::min(start + rows_per_thread, num_rows), out] {
-      for (int i = start; i < end; ++i) rows.make(first + i, out + static_cast<std::size_t>(i) * rows.row_bytes);
-    });
-  }
-}
 
 }  // namespace
 
@@ -89,7 +85,10 @@ void RandomWeights::fill(const PlacedWeight& weight, float deviation, const std:
   for (int first = 0; first < weight.slot.num_rows; first += rows_per_chunk) {
     const int num_rows = std::min(rows_per_chunk, weight.slot.num_rows - first);
     m_chunk.resize(static_cast<std::size_t>(num_rows) * rows.row_bytes);
-    makeInParallel(rows, first, num_rows, m_chunk.data());
+    inParallel(num_rows, [&](int begin, int end) {
+      for (int i = begin; i < end; ++i)
+        rows.make(first + i, m_chunk.data() + static_cast<std::size_t>(i) * rows.row_bytes);
+    });
     m_backend.uploadRows(m_memory, weight.offset, weight.matrix(), first, m_chunk);
     done(m_chunk.size());
   }
