@@ -95,7 +95,7 @@ void RandomWeights::fill(const PlacedWeight& weight, float deviation, const std:
 }
 
 void RandomWeights::fillVector(const PlacedWeight& weight, float mean, float deviation) {
-  std::vector<float> values = normalValues(weight.slot.num_cols, deviation, mixed(weight.offset + 1));
+  std::vector<float> values = normalValues(weight.slot.num_cols, deviation, hashOf(weight.slot.name));
   for (float& value : values) value += mean;
   m_backend.upload(m_memory, weight.offset, std::as_bytes(std::span(values)));
 }

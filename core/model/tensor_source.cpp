@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/model/tensor_source.h"
 
+#include "core/error.h"
 #include "core/model/gguf.h"
 #include "core/model/synthetic.h"
 #include "core/model/synthetic_metadata.h"
 #include "core/model/weights.h"
 #include "kernels/interleave.h"
 
+#include <fmt/format.h>
 #include <cstring>
 
 namespace inferoscope::core {
@@ -48,7 +50,7 @@ class SyntheticSource final : public TensorSource {
     m_metadata = syntheticMetadata(m_model);
     m_slots = weightSlots(m_model);
     for (const WeightSlot& slot : m_slots) {
-      if (slot.norm) {
+      if (slot.vector) {
         m_tensors.push_back({slot.name, kernels::findFormat("f32"), {slot.num_cols}});
       } else {
         m_tensors.push_back({slot.name, &kernels::formatOf(slot.matrix->format), {slot.num_cols, slot.num_rows}});
@@ -60,8 +62,8 @@ class SyntheticSource final : public TensorSource {
   const std::vector<GgufWriter::Tensor>& tensors() const override { return m_tensors; }
   void readRows(std::size_t tensor, std::int64_t first_row, std::span<std::byte> to) const override {
     const WeightSlot& slot = m_slots[tensor];
-    if (slot.norm) {
-      std::memcpy(to.data(), *slot.norm, to.size());
+    if (slot.vector) {
+      std::memcpy(to.data(), *slot.vector, to.size());
       return;
     }
     const auto row_bytes = static_cast<std::size_t>(rowBytes(m_tensors[tensor]));
@@ -85,7 +87,8 @@ class SyntheticSource final : public TensorSource {
 std::unique_ptr<TensorSource> openTensors(const std::string& source, const LoadProgress& progress,
                                           std::stop_token stop) {
   if (isSynthetic(source)) return std::make_unique<SyntheticSource>(source, progress, std::move(stop));
-  describeModel(source);  // refuses what is no whole model of a known architecture
+  const auto model = describeModel(source);
+  if (!model->config.unsupported.empty()) throw Error(fmt::format("{}: {}", source, model->config.unsupported));
   return std::make_unique<GgufSource>(modelFile(source));
 }
 
