@@ -13,6 +13,7 @@ void addInfoCommand(CLI::App& program);
 void addTokenizeCommand(CLI::App& program);
 void addGenerateCommand(CLI::App& program, std::stop_token stop);
 void addLogitsCommand(CLI::App& program, std::stop_token stop);
+void addVerifyCommand(CLI::App& program, std::stop_token stop);
 void addConvertCommand(CLI::App& program, std::stop_token stop);
 void addBenchCommand(CLI::App& program, std::stop_token stop);
 void addCompareCommand(CLI::App& program, std::stop_token stop);

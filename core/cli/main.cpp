@@ -40,6 +40,7 @@ int run(int argc, char** argv) {
   inferoscope::cli::addTokenizeCommand(program);
   inferoscope::cli::addGenerateCommand(program, signals.token());
   inferoscope::cli::addLogitsCommand(program, signals.token());
+  inferoscope::cli::addVerifyCommand(program, signals.token());
   inferoscope::cli::addConvertCommand(program, signals.token());
   inferoscope::cli::addBenchCommand(program, signals.token());
   inferoscope::cli::addCompareCommand(program, signals.token());

@@ -9,13 +9,14 @@
 
 namespace inferoscope::tests {
 
-// The CPU backend with trouble made to order: each hook is called before the real thing and may wait or throw.
+// The CPU backend with trouble made to order: hooks are called before the real thing and may wait or throw.
 class TriedBackend final : public core::Backend {
  public:
   explicit TriedBackend(int num_threads = 1) : m_real(core::makeCpuBackend(num_threads)) {}
 
   std::function<void()> before_op;  // of each kernel call
   std::function<void()> before_allocate;
+  std::function<void(std::span<std::byte>)> after_download;  // may change what was got
 
   std::string_view id() const override { return m_real->id(); }
   kernels::Device device() const override { return m_real->device(); }
@@ -35,6 +36,7 @@ class TriedBackend final : public core::Backend {
   }
   void download(const core::Buffer& from, std::size_t offset, std::span<std::byte> to) override {
     m_real->download(from, offset, to);
+    if (after_download) after_download(to);
   }
   kernels::Exec exec(std::size_t scratch_bytes, std::stop_token stop) override {
     if (before_op) before_op();
