@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/backend/module_backend.h"
 #include "core/cli/arguments.h"
 #include "core/cli/commands.h"
 #include "core/cli/output.h"
@@ -69,10 +70,7 @@ std::string lineOf(const std::string& model, const verify::ModelCheck& check) {
 }
 
 void run(const Options& options, const std::stop_token& stop) {
-  if (options.device != "cpu") {
-    throw core::Error(fmt::format("--device: there is no device \"{}\" here; there is cpu", options.device));
-  }
-  const std::shared_ptr<core::Backend> backend = core::makeCpuBackend(options.engine.threads);
+  const std::shared_ptr<core::Backend> backend = core::makeBackend(options.device, options.engine.threads);
   const std::vector<verify::KernelCheck> checks = verify::verifyKernels(*backend, {}, stop);
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   int num_failed = 0;

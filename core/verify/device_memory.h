@@ -30,6 +30,9 @@ class DeviceMemory {
     return put(std::span<const T>(values));
   }
 
+  // A matrix in host memory, stored as rows, in its layout on the device.
+  kernels::WeightMatrix put(kernels::WeightMatrix w);
+
   template <class T>
   std::vector<T> get(const T* from, std::size_t count) const {
     std::vector<T> values(count);

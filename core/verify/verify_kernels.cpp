@@ -47,21 +47,22 @@ class Verifier {
       : m_backend(backend), m_memory(backend, kMemoryBytes), m_before(before), m_stop(stop) {}
 
   std::vector<KernelCheck> run() {
-    eachRow<kernels::EmbedArgs>([&](const auto& row) { eachFormat([&](const auto& f) { embed(row, f); }); });
-    eachRow<kernels::RmsNormArgs>([&](const auto& row) { rmsNorm(row); });
-    eachRow<kernels::LinearArgs>([&](const auto& row) { eachFormat([&](const auto& f) { linear(row, f); }); });
-    eachRow<kernels::RopeArgs>([&](const auto& row) { rope(row); });
-    eachRow<kernels::KvAppendArgs>([&](const auto& row) { eachKvFormat([&](const auto& f) { kvAppend(row, f); }); });
-    eachRow<kernels::AttentionArgs>([&](const auto& row) { eachKvFormat([&](const auto& f) { attention(row, f); }); });
-    eachRow<kernels::SwiGluArgs>([&](const auto& row) { swiGlu(row); });
-    eachRow<kernels::AddArgs>([&](const auto& row) { add(row); });
+    const kernels::Catalog catalog = m_backend.catalog();
+    eachRow(catalog.embed, [&](const auto& row) { eachFormat([&](const auto& f) { embed(row, f); }); });
+    eachRow(catalog.rms_norm, [&](const auto& row) { rmsNorm(row); });
+    eachRow(catalog.linear, [&](const auto& row) { eachFormat([&](const auto& f) { linear(row, f); }); });
+    eachRow(catalog.rope, [&](const auto& row) { rope(row); });
+    eachRow(catalog.kv_append, [&](const auto& row) { eachKvFormat([&](const auto& f) { kvAppend(row, f); }); });
+    eachRow(catalog.attention, [&](const auto& row) { eachKvFormat([&](const auto& f) { attention(row, f); }); });
+    eachRow(catalog.swiglu, [&](const auto& row) { swiGlu(row); });
+    eachRow(catalog.add, [&](const auto& row) { add(row); });
     return std::move(m_checks);
   }
 
  private:
   template <class Args, class Use>
-  void eachRow(const Use& use) {
-    for (const kernels::Kernel<Args>& row : kernels::kernelsFor<Args>(m_backend.device())) use(row);
+  static void eachRow(std::span<const kernels::Kernel<Args>> rows, const Use& use) {
+    for (const kernels::Kernel<Args>& row : rows) use(row);
   }
   template <class Use>
   static void eachFormat(const Use& use) {
@@ -189,16 +190,13 @@ class Verifier {
     });
   }
 
-  // The matrix on the device, as rows and interleaved.
+  // The matrix on the device, as rows and in the layout that the device's fast kernels want.
   template <class Use>
   void eachLayout(kernels::WeightMatrix w, const Use& use) {
-    const std::span rows(w.data, static_cast<std::size_t>(kernels::matrixBytes(w)));
-    kernels::WeightMatrix on_device = w;
-    on_device.data = m_memory.put(rows);
-    use(on_device, "");
-    on_device.layout = w.layout = kernels::Layout::kInterleaved;
-    on_device.data = m_memory.put(interleavedRows(w));
-    use(on_device, ", interleaved");
+    use(m_memory.put(w), "");
+    const bool is_cpu = m_backend.device() == kernels::Device::kCpu;
+    w.layout = is_cpu ? kernels::Layout::kInterleaved : m_backend.layoutFor(w);
+    if (w.layout != kernels::Layout::kRows) use(m_memory.put(w), ", laid out for it");
   }
 
   void rope(const kernels::Kernel<kernels::RopeArgs>& row) {
