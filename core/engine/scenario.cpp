@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <fstream>
 #include <initializer_list>
 #include <limits>
@@ -94,6 +95,7 @@ class Fields {
       if (!m_asked.contains(item.key())) fail(item.key(), "no such field");
     }
   }
+  const std::string& file() const { return m_file; }
   [[noreturn]] void fail(std::string_view name, std::string_view what) const {
     throw Error(fmt::format("{}: {}: {}", m_file, at(name), what));
   }
@@ -119,16 +121,44 @@ class Fields {
 constexpr double kMaxSeconds = 1e6;
 constexpr int kMaxTokens = 1 << 20;
 
-void readArrivals(Fields& scenario, Arrivals& to) {
+// A line of names, then arrival_s,prompt_tokens,output_tokens. Traces are kept in the order of their times.
+std::vector<TraceRow> readTrace(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  std::string line;
+  if (!std::getline(stream, line)) throw Error(fmt::format("{}: cannot be read as a trace", file.string()));
+  std::vector<TraceRow> rows;
+  for (int number = 2; std::getline(stream, line); ++number) {
+    TraceRow row;
+    char rest = 0;
+    const int num_read =
+        std::sscanf(line.c_str(), "%lf,%d,%d %c", &row.arrival_s, &row.prompt_tokens, &row.output_tokens, &rest);
+    const bool fits = num_read == 3 && row.arrival_s >= 0 && row.arrival_s <= kMaxSeconds && row.prompt_tokens > 0 &&
+                      row.prompt_tokens <= kMaxTokens && row.output_tokens > 0 && row.output_tokens <= kMaxTokens;
+    if (!fits) {
+      throw Error(fmt::format("{}: line {}: expected arrival_s,prompt_tokens,output_tokens", file.string(), number));
+    }
+    rows.push_back(row);
+  }
+  std::ranges::stable_sort(rows, {}, &TraceRow::arrival_s);
+  return rows;
+}
+
+void readArrivals(Fields& scenario, Arrivals& to, std::vector<TraceRow>& trace) {
   const json* value = scenario.find("arrivals");
   if (value == nullptr) return;
   Fields fields = scenario.inner(*value, "arrivals");
-  fields.read("kind", to.kind, {"closed-loop", "constant", "poisson", "gamma"});
+  fields.read("kind", to.kind, {"closed-loop", "constant", "poisson", "gamma", "trace"});
   fields.read("concurrency", to.concurrency, 1, 10000);
   fields.read("think_time_s", to.think_time_s, 0, kMaxSeconds);
   fields.read("requests_per_s", to.requests_per_s, 1e-6, 1e6);
   fields.read("burstiness", to.burstiness, 1e-3, 1e3);
   fields.read("num_requests", to.num_requests, 0);
+  fields.read("time_scale", to.time_scale, 0, 1e6);
+  std::string file;
+  fields.read("file", file);
+  if ((to.kind == ArrivalKind::kTrace) != !file.empty())
+    fields.fail("file", "goes with kind \"trace\", and with no other");
+  if (!file.empty()) trace = readTrace(std::filesystem::path(fields.file()).parent_path() / file);
   fields.refuseOthers();
 }
 
@@ -143,7 +173,8 @@ void readLengths(Fields& scenario, const char* name, Lengths& to) {
     return;
   }
   Fields fields = scenario.inner(*value, name);
-  fields.read("kind", to.kind, {"fixed", "uniform", "lognormal"});
+  fields.read("kind", to.kind, {"fixed", "uniform", "lognormal", "either"});
+  fields.read("share", to.share, 0, 1);
   fields.read("mean", to.mean, 1, kMaxTokens);
   fields.read("sigma", to.sigma, 0, 10);
   fields.read("min", to.min, 1, kMaxTokens);
@@ -187,12 +218,13 @@ Scenario readScenario(const json& root, const std::string& file) {
   fields.read("explanation", scenario.explanation);
   fields.read("model", scenario.model);
   fields.read("seed", scenario.seed);
-  readArrivals(fields, scenario.arrivals);
+  readArrivals(fields, scenario.arrivals, scenario.trace);
   fields.read("prompts", scenario.prompts);
   fields.read("variations", scenario.variations);
   fields.read("chat", scenario.chat);
   fields.read("system_prompt", scenario.system_prompt);
   readLengths(fields, "prompt_tokens", scenario.prompt_tokens);
+  fields.read("turns", scenario.turns, 1, 1000);
   readLengths(fields, "output_tokens", scenario.output_tokens);
   fields.read("ignore_end_of_turn", scenario.ignore_end_of_turn);
   readSampling(fields, scenario.sampling);

@@ -31,6 +31,7 @@ double gapSeconds(const Arrivals& arrivals, Random random) {
       return mean * random.gamma(arrivals.burstiness) / arrivals.burstiness;
     case ArrivalKind::kConstant:
     case ArrivalKind::kClosedLoop:
+    case ArrivalKind::kTrace:
       break;
   }
   return mean;
@@ -45,6 +46,8 @@ int drawLength(const Lengths& lengths, Random random) {
       const double drawn = lengths.mean * std::exp(lengths.sigma * random.normal());
       return static_cast<int>(std::clamp(std::round(drawn), double(lengths.min), double(max)));
     }
+    case LengthKind::kEither:
+      return random.uniform() < lengths.share ? max : lengths.min;
     case LengthKind::kFixed:
       break;
   }
@@ -73,16 +76,31 @@ struct Workload::Impl {
   std::int64_t start_ns = 0;
 
   bool closedLoop() const { return scenario.arrivals.kind == ArrivalKind::kClosedLoop; }
-  bool finished() const { return scenario.arrivals.num_requests > 0 && num_taken >= scenario.arrivals.num_requests; }
+  bool traced() const { return scenario.arrivals.kind == ArrivalKind::kTrace; }
+  bool finished() const {
+    if (traced() && num_taken >= std::ssize(scenario.trace)) return true;
+    return scenario.arrivals.num_requests > 0 && num_taken >= scenario.arrivals.num_requests;
+  }
 
-  // The arrival after the latest one.
+  // The arrival after the latest one, which was request `index`.
   void pushArrival(std::int64_t index) {
+    if (traced()) {
+      const auto next = static_cast<std::size_t>(index + 1);
+      if (next < scenario.trace.size()) due.push(traceTime(next));
+      return;
+    }
     next_gap_end_s += gapSeconds(scenario.arrivals, Random(scenario.seed, kGap, std::uint64_t(index)));
     due.push(start_ns + toNs(next_gap_end_s));
   }
 
+  std::int64_t traceTime(std::size_t index) const {
+    return start_ns + toNs(scenario.trace[index].arrival_s * scenario.arrivals.time_scale);
+  }
+
   std::string promptText(std::int64_t index) const;
+  int promptLength(std::int64_t index) const;
   std::vector<TokenId> promptIds(std::int64_t index);
+  std::vector<TokenId> randomIds(std::int64_t index);
   Request makeRequest(std::int64_t index);
 };
 
@@ -116,9 +134,26 @@ std::vector<TokenId> Workload::Impl::promptIds(std::int64_t index) {
     return tokenizer.encode(model->chat.render(messages));
   }
 
-  if (ids.empty()) ids = plainIds(tokenizer);
-  const int length = drawLength(scenario.prompt_tokens, Random(scenario.seed, kPromptLength, std::uint64_t(index)));
-  Random random(scenario.seed, kPromptIds, std::uint64_t(index));
+  return randomIds(index);
+}
+
+// Of the request by itself, without the turns before it.
+int Workload::Impl::promptLength(std::int64_t index) const {
+  if (traced()) return scenario.trace[static_cast<std::size_t>(index)].prompt_tokens;
+  return drawLength(scenario.prompt_tokens, Random(scenario.seed, kPromptLength, std::uint64_t(index)));
+}
+
+// A conversation is one stream of ids, and each turn shows more of it. As many conversations go on at once as there
+// are users.
+std::vector<TokenId> Workload::Impl::randomIds(std::int64_t index) {
+  if (ids.empty()) ids = plainIds(*model->tokenizer);
+  const std::int64_t num_users = closedLoop() ? scenario.arrivals.concurrency : 1;
+  const std::int64_t turn = index / num_users % scenario.turns;
+  const std::int64_t first = index - turn * num_users;
+  int length = 0;
+  for (std::int64_t i = first; i <= index; i += num_users) length += promptLength(i);
+
+  Random random(scenario.seed, kPromptIds, std::uint64_t(first));
   std::vector<TokenId> prompt(static_cast<std::size_t>(length));
   for (TokenId& id : prompt) id = ids[random.below(ids.size())];
   return prompt;
@@ -129,7 +164,8 @@ Request Workload::Impl::makeRequest(std::int64_t index) {
   request.label = fmt::format("{} {}", scenario.id, index + 1);
   request.prompt = promptIds(index);
   request.max_new_tokens =
-      drawLength(scenario.output_tokens, Random(scenario.seed, kOutputLength, std::uint64_t(index)));
+      traced() ? scenario.trace[static_cast<std::size_t>(index)].output_tokens
+               : drawLength(scenario.output_tokens, Random(scenario.seed, kOutputLength, std::uint64_t(index)));
   request.sampling = scenario.sampling;
   request.sampling.seed = Random(scenario.seed, kSampling, std::uint64_t(index)).bits();
   request.ignore_end_of_turn = scenario.ignore_end_of_turn;
@@ -143,8 +179,10 @@ Workload::Workload(Scenario scenario, std::shared_ptr<const Model> model, std::i
   m_impl->start_ns = start_ns;
   if (m_impl->closedLoop()) {
     for (int user = 0; user < m_impl->scenario.arrivals.concurrency; ++user) m_impl->due.push(start_ns);
-  } else {
+  } else if (!m_impl->traced()) {
     m_impl->due.push(start_ns);
+  } else if (!m_impl->scenario.trace.empty()) {
+    m_impl->due.push(m_impl->traceTime(0));
   }
 }
 

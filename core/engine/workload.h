@@ -16,7 +16,7 @@
 
 namespace inferoscope::core {
 
-enum class ArrivalKind : std::uint8_t { kClosedLoop, kConstant, kPoisson, kGamma };
+enum class ArrivalKind : std::uint8_t { kClosedLoop, kConstant, kPoisson, kGamma, kTrace };
 
 struct Arrivals {
   ArrivalKind kind = ArrivalKind::kClosedLoop;
@@ -24,12 +24,13 @@ struct Arrivals {
   double think_time_s = 0;    // closed loop
   double requests_per_s = 1;  // the others
   double burstiness = 1;      // gamma: shape of the gaps; 1 is Poisson, below 1 bursty
-  int num_requests = 0;       // 0: without end
+  int num_requests = 0;       // 0: without end; of a trace: all of it
+  double time_scale = 1;      // trace: its times are multiplied by this
 
   friend bool operator==(const Arrivals&, const Arrivals&) = default;
 };
 
-enum class LengthKind : std::uint8_t { kFixed, kUniform, kLognormal };
+enum class LengthKind : std::uint8_t { kFixed, kUniform, kLognormal, kEither };
 
 struct Lengths {
   LengthKind kind = LengthKind::kFixed;
@@ -37,8 +38,18 @@ struct Lengths {
   double sigma = 0.5;  // lognormal: of ln
   int min = 1;
   int max = 512;
+  double share = 0.5;  // either: of those that are `max` long; the others are `min`
 
   friend bool operator==(const Lengths&, const Lengths&) = default;
+};
+
+// One request of a recorded trace.
+struct TraceRow {
+  double arrival_s = 0;
+  int prompt_tokens = 1;
+  int output_tokens = 1;
+
+  friend bool operator==(const TraceRow&, const TraceRow&) = default;
 };
 
 // A workload as a person writes it: resources/scenarios/*.json. Plain value.
@@ -51,14 +62,18 @@ struct Lengths {
 //   arrivals                {"kind": "closed-loop", "concurrency": users, "think_time_s": pause before asking again}
 //                           or {"kind": "constant" | "poisson" | "gamma", "requests_per_s": rate,
 //                               "burstiness": shape of gamma's gaps, 1 = Poisson, below 1 bursty};
-//                           both with "num_requests": how many in all, 0 = without end
+//                           both with "num_requests": how many in all, 0 = without end;
+//                           or {"kind": "trace", "file": a CSV beside this file with the columns arrival_s,
+//                               prompt_tokens, output_tokens and a line of names, "time_scale": factor of its times}
 //   prompts                 texts, asked in a shuffled order, then again in another; none: random token ids
 //   variations              texts added to the prompts, in turn, from the second time on
 //   chat                    true: prompts go through the model's chat template
 //   system_prompt           text that all requests begin with
 //   prompt_tokens           length of prompts of random ids: a number, or {"kind": "fixed", "mean"},
 //                           {"kind": "uniform", "min", "max"}, {"kind": "lognormal", "mean": exp(mu), "sigma", "min",
-//                           "max"}
+//                           "max"}, {"kind": "either", "min", "max", "share": of those that are max long}
+//   turns                   with prompts of random ids: so many requests in a row make a conversation, each prompt
+//                           being the one before with prompt_tokens more
 //   output_tokens           most tokens of an answer, in the same form
 //   ignore_end_of_turn      true: answers have exactly that many
 //   sampling                {"temperature", "top_k", "top_p", "min_p", "repeat_penalty", "repeat_last_n"}
@@ -75,8 +90,10 @@ struct Scenario {
   bool chat = true;                     // prompts go through the model's chat template
   std::string system_prompt;            // shared by all requests; empty: none
   Lengths prompt_tokens;                // used where there are no prompts
+  int turns = 1;                        // with random ids: requests that go on from each other
   Lengths output_tokens;                // most tokens of an answer
   bool ignore_end_of_turn = false;      // answers have exactly output_tokens tokens
+  std::vector<TraceRow> trace;          // in order of arrival; its lengths go before the two above
   SamplingParams sampling;
   std::map<std::string, std::string> knobs;  // id -> value; checked, applied by whoever runs the scenario
 };

@@ -156,6 +156,9 @@ void WorkloadPanel::showChosen() {
                                      QSignalBlocker(m_burstiness), QSignalBlocker(m_output)};
   m_explanation->setText(any ? QString::fromStdString(scenario.explanation)
                              : tr("Only what you ask in the prompt box runs."));
+  constexpr int kTraceIndex = static_cast<int>(core::ArrivalKind::kTrace);
+  m_arrivals->removeItem(kTraceIndex);  // only a scenario that brings a trace can replay it
+  if (!scenario.trace.empty()) m_arrivals->addItem(tr("Trace"));
   m_arrivals->setCurrentIndex(static_cast<int>(scenario.arrivals.kind));
   m_concurrency->setValue(scenario.arrivals.concurrency);
   m_rate->setValue(scenario.arrivals.requests_per_s);
@@ -170,7 +173,7 @@ void WorkloadPanel::showChosen() {
 void WorkloadPanel::showFields() {
   const auto kind = static_cast<core::ArrivalKind>(m_arrivals->currentIndex());
   m_concurrency->setEnabled(kind == core::ArrivalKind::kClosedLoop);
-  m_rate->setEnabled(kind != core::ArrivalKind::kClosedLoop);
+  m_rate->setEnabled(kind != core::ArrivalKind::kClosedLoop && kind != core::ArrivalKind::kTrace);
   m_burstiness->setEnabled(kind == core::ArrivalKind::kGamma);
 }
 

@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <set>
 
 using namespace inferoscope;
@@ -237,7 +238,82 @@ class TestWorkload : public QObject {
       QVERIFY(!Workload(scenario, tiny()).take(0)->prompt.empty());
     }
     QCOMPARE(scenarios.front().id, std::string("chat"));
-    QCOMPARE(ids, (std::set<std::string>{"burst", "chat", "long-prompt", "shared-prompt"}));
+    QCOMPARE(ids,
+             (std::set<std::string>{"agent-loop", "burst", "chat", "code-completion", "long-prompt", "mixed-outputs",
+                                    "shared-prompt", "stall", "summarisation", "trace", "varied-lengths"}));
+  }
+
+  void aTraceIsReplayed() {
+    const QTemporaryDir folder;
+    std::ofstream(folder.filePath("t.csv").toStdString())
+        << "arrival_s,prompt_tokens,output_tokens\n4,7,8\n0.5,3,2\n10,1,9\n";
+    const std::string file = folder.filePath("s.json").toStdString();
+    std::ofstream(file) << R"({"id": "x", "arrivals": {"kind": "trace", "file": "t.csv", "time_scale": 2}})";
+    Workload workload(loadScenario(file), tiny());
+    QCOMPARE(workload.nextArrival().value(), kSecond);
+    QVERIFY(!workload.take(kSecond - 1));
+    const std::vector<std::pair<std::int64_t, std::pair<int, int>>> expected = {
+        {kSecond, {3, 2}}, {8 * kSecond, {7, 8}}, {20 * kSecond, {1, 9}}};
+    for (const auto& [due, lengths] : expected) {
+      QCOMPARE(workload.nextArrival().value(), due);
+      const Request request = workload.take(due).value();
+      QCOMPARE(int(request.prompt.size()), lengths.first);
+      QCOMPARE(request.max_new_tokens, lengths.second);
+    }
+    QVERIFY(workload.finished() && !workload.nextArrival());
+  }
+
+  void brokenTracesAreRefused_data() {
+    QTest::addColumn<QByteArray>("trace");
+    QTest::addColumn<QString>("says");
+    QTest::newRow("empty") << QByteArray() << "cannot be read";
+    QTest::newRow("two columns") << QByteArray("a,b,c\n1,2\n") << "line 2";
+    QTest::newRow("four columns") << QByteArray("a,b,c\n1,2,3\n1,2,3,4\n") << "line 3";
+    QTest::newRow("no tokens") << QByteArray("a,b,c\n1,0,3\n") << "line 2";
+    QTest::newRow("before the start") << QByteArray("a,b,c\n-1,2,3\n") << "line 2";
+    QTest::newRow("words") << QByteArray("a,b,c\nsoon,2,3\n") << "line 2";
+  }
+  void brokenTracesAreRefused() {
+    QFETCH(QByteArray, trace);
+    QFETCH(QString, says);
+    const QTemporaryDir folder;
+    std::ofstream(folder.filePath("t.csv").toStdString()) << trace.toStdString();
+    const std::string file = folder.filePath("s.json").toStdString();
+    std::ofstream(file) << R"({"id": "x", "arrivals": {"kind": "trace", "file": "t.csv"}})";
+    const QString refusal = QString::fromStdString(tests::errorOf([&] { loadScenario(file); }));
+    QVERIFY2(refusal.contains("t.csv") && refusal.contains(says), qPrintable(refusal));
+  }
+
+  // Two users, three turns: a prompt begins with the user's last one; the fourth turn is a new conversation.
+  void turnsGoOnFromEachOther() {
+    Scenario scenario = closed(2);
+    scenario.turns = 3;
+    Workload workload(scenario, tiny());
+    std::vector<std::vector<TokenId>> prompts;
+    for (int i = 0; i < 8; ++i) {
+      prompts.push_back(workload.take(0)->prompt);
+      workload.answered(0);
+    }
+    for (const int later : {2, 3, 4, 5}) {
+      const auto& before = prompts[std::size_t(later - 2)];
+      const auto& after = prompts[std::size_t(later)];
+      QVERIFY(before.size() < after.size() && std::equal(before.begin(), before.end(), after.begin()));
+    }
+    QVERIFY(prompts[6].size() < prompts[4].size());
+    QVERIFY(prompts[0] != prompts[1] && prompts[0] != prompts[6]);
+  }
+
+  void eitherLengthIsDrawn() {
+    Scenario scenario = closed(1);
+    scenario.output_tokens = {.kind = LengthKind::kEither, .min = 16, .max = 512, .share = 0.1};
+    Workload workload(scenario, tiny());
+    std::map<int, int> counts;
+    for (int i = 0; i < 1000; ++i) {
+      ++counts[workload.take(0)->max_new_tokens];
+      workload.answered(0);
+    }
+    QCOMPARE(counts.size(), std::size_t(2));
+    QVERIFY(counts[512] > 60 && counts[512] < 140);
   }
 
   void aFileIsReadWhole() {
@@ -293,7 +369,7 @@ class TestWorkload : public QObject {
     row("unknown field", R"({"id": "a", "promts": []})", "s.json: promts: no such field");
     row("unknown inner field", R"({"id": "a", "arrivals": {"rate": 1}})", "s.json: arrivals.rate: no such field");
     row("unknown kind", R"({"id": "a", "arrivals": {"kind": "often"}})",
-        "s.json: arrivals.kind: \"often\" is not one of closed-loop, constant, poisson, gamma");
+        "s.json: arrivals.kind: \"often\" is not one of closed-loop, constant, poisson, gamma, trace");
     row("zero rate", R"({"id": "a", "arrivals": {"requests_per_s": 0}})",
         "s.json: arrivals.requests_per_s: expected a number from 1e-06 to 1000000");
     row("no users", R"({"id": "a", "arrivals": {"concurrency": 0}})",
