@@ -28,6 +28,7 @@ bool write(QWidget& widget, const QString& file) {
 void bringForward(const View& view) {
   if (auto* dock = qobject_cast<QDockWidget*>(view.parentWidget())) dock->raise();
   QApplication::processEvents();
+  QApplication::processEvents();  // what it does once it is in its place
 }
 
 void writeAll(MainWindow& window, const QString& folder) {

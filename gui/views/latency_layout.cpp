@@ -75,6 +75,10 @@ Ecdf ecdfOf(std::vector<double> values, std::size_t max_points) {
   return ecdf;
 }
 
+bool chartsSideBySide(const QSize& size) {
+  return size.width() > 2 * size.height();
+}
+
 double shareBelow(const std::deque<double>& samples, double value) {
   if (samples.empty()) return 0;
   const auto below = std::ranges::count_if(samples, [value](double sample) { return sample <= value; });

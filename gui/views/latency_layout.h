@@ -4,6 +4,8 @@
 #include "core/observe/request_metrics.h"
 #include "gui/session/frame.h"
 
+#include <QSize>
+
 #include <cstddef>
 #include <deque>
 #include <unordered_map>
@@ -51,5 +53,8 @@ struct Ecdf {
 };
 Ecdf ecdfOf(std::vector<double> values, std::size_t max_points);
 double shareBelow(const std::deque<double>& samples, double value);  // <= value; 0 of none
+
+// Whether the charts stand beside each other rather than one above the other.
+bool chartsSideBySide(const QSize& size);
 
 }  // namespace inferoscope::gui

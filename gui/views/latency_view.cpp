@@ -43,23 +43,22 @@ LatencyView::LatencyView(Selection& selection, QWidget* parent)
   m_plot->installEventFilter(this);
   m_plot->plotLayout()->clear();
   m_plot->plotLayout()->setRowSpacing(0);
-  for (std::size_t i = 0; i < m_charts.size(); ++i) buildChart(m_charts[i], static_cast<int>(i));
+  for (Chart& chart : m_charts) buildChart(chart);
+  arrange(false);
   m_pause.setSingleShot(true);
   m_pause.setInterval(kPauseMs);
   connect(&m_pause, &QTimer::timeout, this, &LatencyView::refresh);
   applyTheme();
 }
 
-void LatencyView::buildChart(Chart& chart, int row) {
+void LatencyView::buildChart(Chart& chart) {
   chart.title = new QCPTextElement(m_plot);
   chart.title->setTextFlags(Qt::AlignLeft | Qt::AlignVCenter);
-  chart.title->setMargins(QMargins(kMargin, row == 0 ? kMargin : kSpacing, kMargin, 0));
+  chart.title->setMargins(QMargins(kMargin, kSpacing, kMargin, 0));
   chart.rect = new QCPAxisRect(m_plot, false);
   chart.rect->addAxes(QCPAxis::atLeft | QCPAxis::atBottom);
-  chart.rect->setMarginGroup(QCP::msLeft | QCP::msRight, m_margins);
+  chart.rect->setMarginGroup(QCP::msLeft | QCP::msRight | QCP::msTop | QCP::msBottom, m_margins);
   chart.rect->setMinimumMargins(QMargins(kMargin, fontMetrics().height() / 2, 2 * kMargin, kSpacing));
-  m_plot->plotLayout()->addElement(2 * row, 0, chart.title);
-  m_plot->plotLayout()->addElement(2 * row + 1, 0, chart.rect);
   QCPAxis* x = chart.rect->axis(QCPAxis::atBottom);
   QCPAxis* y = chart.rect->axis(QCPAxis::atLeft);
   y->setRange(0, 1.02);
@@ -69,6 +68,25 @@ void LatencyView::buildChart(Chart& chart, int row) {
   for (QCPGraph*& drop : chart.drops) drop = m_plot->addGraph(x, y);
   chart.curve = m_plot->addGraph(x, y);
   chart.curve->setLineStyle(QCPGraph::lsStepLeft);
+}
+
+// A title above each chart; the charts in a row or in a column.
+void LatencyView::arrange(bool side_by_side) {
+  m_side_by_side = side_by_side;
+  QCPLayoutGrid* grid = m_plot->plotLayout();
+  for (Chart& chart : m_charts) {
+    for (QCPLayoutElement* element :
+         {static_cast<QCPLayoutElement*>(chart.title), static_cast<QCPLayoutElement*>(chart.rect)}) {
+      if (element->layout() != nullptr) grid->take(element);
+    }
+  }
+  grid->simplify();
+  for (std::size_t i = 0; i < m_charts.size(); ++i) {
+    const int row = side_by_side ? 0 : 2 * static_cast<int>(i);
+    const int column = side_by_side ? static_cast<int>(i) : 0;
+    grid->addElement(row, column, m_charts[i].title);
+    grid->addElement(row + 1, column, m_charts[i].rect);
+  }
 }
 
 void LatencyView::applyTheme() {
@@ -115,8 +133,9 @@ void LatencyView::refresh() {
     return;
   }
   m_stack->showContent();
+  if (const bool row = chartsSideBySide(size()); row != m_side_by_side) arrange(row);
   for (Chart& chart : m_charts) showSamples(chart, samplesOf(chart.metric));
-  m_plot->replot(QCustomPlot::rpQueuedReplot);
+  m_plot->replot();
   m_pause.start();
 }
 
@@ -178,7 +197,7 @@ void LatencyView::setTitle(Chart& chart, std::size_t num_samples, const core::Pe
     figures << QLatin1String(kPercents[i]) + QLatin1Char(' ') + millisecondsText(inOrder(marks)[i]);
   }
   const QString words = head + QStringLiteral("  ·  ") + figures.join(QStringLiteral("  "));
-  const int room = m_plot->width() - 2 * kMargin;
+  const int room = m_plot->width() / (m_side_by_side ? 3 : 1) - 3 * kMargin;
   const bool fits = QFontMetrics(chart.title->font()).horizontalAdvance(words) <= room;
   chart.title->setText(fits ? words : head + QLatin1Char('\n') + figures.join(QStringLiteral("  ")));
 }
@@ -193,7 +212,7 @@ bool LatencyView::eventFilter(QObject* watched, QEvent* event) {
 
 QString LatencyView::explain(const QPoint& point) const {
   const auto at = std::ranges::find_if(m_charts, [&](const Chart& each) {
-    return point.y() >= each.title->outerRect().top() && point.y() <= each.rect->outerRect().bottom();
+    return each.title->outerRect().united(each.rect->outerRect()).contains(point);
   });
   if (at == m_charts.end()) return {};
   const std::deque<double>& samples = samplesOf(at->metric);

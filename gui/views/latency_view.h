@@ -46,7 +46,8 @@ class LatencyView : public View {
     double ms_per_unit = 1;                          // of the axis
   };
 
-  void buildChart(Chart& chart, int row);
+  void buildChart(Chart& chart);
+  void arrange(bool side_by_side);
   void applyTheme();
   void showSamples(Chart& chart, const std::deque<double>& samples);
   void setTitle(Chart& chart, std::size_t num_samples, const core::Percentiles& marks);
@@ -58,6 +59,7 @@ class LatencyView : public View {
   EmptyStack* m_stack;
   QCPMarginGroup* m_margins;
   std::array<Chart, 3> m_charts;
+  bool m_side_by_side = false;
   LatencySamples m_samples;
   QTimer m_pause;  // while it runs, the charts stay as they are
 };

@@ -63,6 +63,7 @@ class TestLatencyLayout : public QObject {
   void staircase_data();
   void staircase();
   void staircaseIsThinned();
+  void chartsFollowTheShape();
 };
 
 void TestLatencyLayout::gapsBetweenTokens() {
@@ -143,6 +144,12 @@ void TestLatencyLayout::staircaseIsThinned() {
   QCOMPARE(ecdf.shares.back(), 1.0);
   QCOMPARE(gui::shareBelow({1, 2, 3, 4}, 3), 0.75);
   QCOMPARE(gui::shareBelow({}, 3), 0.0);
+}
+
+void TestLatencyLayout::chartsFollowTheShape() {
+  QVERIFY(gui::chartsSideBySide(QSize(800, 230)));
+  QVERIFY(!gui::chartsSideBySide(QSize(420, 420)));
+  QVERIFY(!gui::chartsSideBySide(QSize()));
 }
 
 QTEST_GUILESS_MAIN(TestLatencyLayout)
