@@ -90,6 +90,8 @@ class TestClosing : public QObject {
     QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
     environment.insert(QStringLiteral("XDG_CONFIG_HOME"), settings.path());
     environment.insert(QStringLiteral("XDG_RUNTIME_DIR"), settings.path());
+    environment.insert(QStringLiteral("XDG_CACHE_HOME"),
+                       settings.path());  // a kept probe would leave nothing to close in
     QProcess process;
     process.setProcessEnvironment(environment);
     process.start(QCoreApplication::applicationFilePath(), {state});
