@@ -112,7 +112,7 @@ void pack(const float* x, int num_cols, std::byte* to) {
   }
 }
 
-// ---- One token reads weights as fast as memory gives them ----
+// ---- The first tile over a group reads it from memory, as fast as that gives it ----
 
 // What the processor fetches ahead by itself ends with a page of 4 KiB: this reaches into the next one.
 constexpr int kPrefetchAhead = 4096;
@@ -136,14 +136,14 @@ INFEROSCOPE_SIMD typename V::Floats loadElements(const std::byte* from) {
 }
 
 template <class V, FloatsFormat F, int kParts, int kTokens>
-INFEROSCOPE_SIMD void sumTile(const std::byte* group, int part, int num_cols, const std::byte* tile,
+INFEROSCOPE_SIMD void sumTile(const std::byte* group, int part, int num_cols, const std::byte* tile, bool is_first,
                               typename V::Floats (&sums)[kParts][kTokens]) {
   constexpr int kPartBytes = V::kLanes * sizeof(typename F::Block);
   const auto* x = reinterpret_cast<const float*>(tile);
   constexpr int kColumnBytes = kGroupRows * sizeof(typename F::Block);
   group += part * kPartBytes;
   for (int c = 0; c < num_cols; ++c, x += kTokens, group += kColumnBytes) {
-    if constexpr (kTokens == 1) prefetch<kColumnBytes>(group);
+    if (is_first) prefetch<kColumnBytes>(group);
     typename V::Floats w[kParts];
     for (int p = 0; p < kParts; ++p) w[p] = loadElements<V, F>(group + p * kPartBytes);
     for (int t = 0; t < kTokens; ++t) {
@@ -178,12 +178,12 @@ INFEROSCOPE_SIMD void sumColumns(const W& w, const ByteTile<kTokens, W::kNumScal
 }
 
 template <class V, BlocksFormat F, int kParts, int kTokens>
-INFEROSCOPE_SIMD void sumTile(const std::byte* group, int part, int num_cols, const std::byte* tile,
+INFEROSCOPE_SIMD void sumTile(const std::byte* group, int part, int num_cols, const std::byte* tile, bool is_first,
                               typename V::Floats (&sums)[kParts][kTokens]) {
   const auto* x = reinterpret_cast<const TileOf<F, kTokens>*>(tile);
   constexpr int kBlockBytes = kGroupRows * sizeof(typename F::Block);
   for (int b = 0; b < num_cols / F::kBlockElems; ++b, group += kBlockBytes) {
-    if constexpr (kTokens == 1) prefetch<kBlockBytes>(group);
+    if (is_first) prefetch<kBlockBytes>(group);
     [&]<int... kColumns>(std::integer_sequence<int, kColumns...>) {
       const auto add = [&]<int kPart>() {
         for (int p = 0; p < kParts; ++p) {
@@ -216,7 +216,7 @@ void runTile(const GroupPanel& panel, int group, int part, int token) {
     for (auto& sum : of_part) sum = V::zeros();
   }
   const std::byte* tile = panel.x + token * panel.x_token_bytes;
-  sumTile<V, F>(panel.groups + group * panel.group_bytes, part, panel.num_cols, tile, sums);
+  sumTile<V, F>(panel.groups + group * panel.group_bytes, part, panel.num_cols, tile, token == 0 && part == 0, sums);
   for (int p = 0; p < kParts; ++p) {
     const int row = group * kGroupRows + (part + p) * V::kLanes;
     for (int t = 0; t < kTokens; ++t) {
