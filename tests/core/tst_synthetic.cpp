@@ -144,8 +144,9 @@ void TestSynthetic::labelled() {
 void TestSynthetic::unknownNamesAreRefused() {
   QCOMPARE(
       errorOf([] { describeModel("synthetic:gpt-5"); }),
-      std::string("synthetic:gpt-5: there is no synthetic model of that name; there are tiny, tiny-qwen2, tiny-qwen3, "
-                  "smollm2-135m, qwen2.5-0.5b, qwen3-0.6b, llama-3.2-1b, llama-3.1-8b"));
+      std::string(
+          "synthetic:gpt-5: there is no synthetic model of that name; there are tiny, tiny-64, tiny-qwen2, tiny-qwen3, "
+          "smollm2-135m, qwen2.5-0.5b, qwen3-0.6b, llama-3.2-1b, llama-3.1-8b"));
   QVERIFY(errorOf([] { describeModel("synthetic:tiny:q7"); }).find("there is no format of that name; there are f32") !=
           std::string::npos);
 }
