@@ -76,7 +76,7 @@ Ecdf ecdfOf(std::vector<double> values, std::size_t max_points) {
 }
 
 bool chartsSideBySide(const QSize& size) {
-  return size.width() > 2 * size.height();
+  return !size.isEmpty() && size.width() > 2 * size.height();
 }
 
 double shareBelow(const std::deque<double>& samples, double value) {
