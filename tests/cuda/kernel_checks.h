@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/cuda/module.h"
+#include "kernels/half.h"
 #include "tests/support/kernel_cases.h"
 
 #include <cmath>
