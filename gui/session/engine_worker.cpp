@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "gui/session/engine_worker.h"
 
+#include "core/backend/module_backend.h"
 #include "core/backend/probe_cache.h"
 #include "core/backend/thread_priority.h"
 #include "core/error.h"
@@ -74,11 +75,16 @@ bool EngineWorker::tryLoad(const std::string& source, std::stop_token cancel) {
   };
   try {
     emit memoryEstimated(QString::fromStdString(source), core::estimateMemory(*core::describeModel(source), m_options));
-    if (!m_backend) m_backend = core::makeCpuBackend(m_options.threads);
-    const auto model = core::loadModel(source, *m_backend, report, std::move(cancel));
-    core::Lane lane_a(model, m_backend, m_options);
+    std::shared_ptr<core::Backend> backend = m_backend;
+    if (!backend || backend->id() != m_options.device) {
+      backend = core::makeBackend(m_options.device, m_options.threads);
+    }
+    const auto model = core::loadModel(source, *backend, report, std::move(cancel));
+    core::Lane lane_a(model, backend, m_options);
     lane_a.setWorkload(m_scenario);
     m_experiment = std::make_unique<core::Experiment>(std::move(lane_a));
+    if (m_backend != backend) m_limits.clear();  // of another device
+    m_backend = std::move(backend);
     showLoaded(*model);
     return true;
   } catch (const core::Cancelled&) {
@@ -121,7 +127,16 @@ void EngineWorker::probe() {
   }
 }
 
+// Another device needs the weights in its own memory: the model is opened anew there. If it can't be, nothing changes.
+void EngineWorker::moveToDevice(const core::EngineOptions& options) {
+  const core::EngineOptions before = std::exchange(m_options, options);
+  if (tryLoad(lane()->engine().model().source, {})) return ensureLimits();
+  m_options = before;
+  emit optionsRefused(tr("device: the model can't be opened on %1").arg(QString::fromStdString(options.device)));
+}
+
 void EngineWorker::applyOptions(const core::EngineOptions& options) {
+  if (lane() != nullptr && options.device != m_options.device) return moveToDevice(options);
   if (lane() != nullptr) {
     const std::string refusal = lane()->engine().apply(options);
     if (!refusal.empty()) {

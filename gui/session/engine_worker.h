@@ -77,6 +77,7 @@ class EngineWorker : public QObject {
  private:
   core::Lane* lane();  // null before a model is loaded
   void setState(RunState state);
+  void moveToDevice(const core::EngineOptions& options);
   bool tryLoad(const std::string& source, std::stop_token cancel);
   void showLoaded(const core::Model& model);
   void ensureLimits();

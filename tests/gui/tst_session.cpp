@@ -256,6 +256,20 @@ class TestSession : public QObject {
     QVERIFY(w.session.options() == before);
   }
 
+  void opensTheModelAnewOnAnotherDevice() {
+    Watched w;
+    QVERIFY(w.load(kTiny));
+    core::EngineOptions options = w.session.options();
+    options.device = "cuda:99";
+    w.session.applyOptions(options);
+    WAIT_FOR(w.refused.count() == 1);
+    QCOMPARE(w.session.options().device, std::string("cpu"));
+    options.device = "cuda-emu";
+    w.session.applyOptions(options);
+    WAIT_FOR(w.session.options().device == "cuda-emu");
+    QCOMPARE(w.loaded.count(), 2);
+  }
+
   void measuresTheCeilingsOfEachNumberOfThreads() {
     Watched w;
     w.session.setScenario(crowd());
