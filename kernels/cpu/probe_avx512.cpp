@@ -3,6 +3,9 @@
 
 #include <immintrin.h>
 
+#include <iterator>
+#include <numeric>
+
 namespace inferoscope::kernels::cpu {
 
 std::uint64_t sumBytesAvx512(const std::byte* memory, std::int64_t num_bytes) {
@@ -15,7 +18,9 @@ std::uint64_t sumBytesAvx512(const std::byte* memory, std::int64_t num_bytes) {
     }
   }
   const __m512i all = _mm512_add_epi64(_mm512_add_epi64(sums[0], sums[1]), _mm512_add_epi64(sums[2], sums[3]));
-  return static_cast<std::uint64_t>(_mm512_reduce_add_epi64(all));
+  alignas(64) std::uint64_t lanes[8];  // unsigned: the sum wraps
+  _mm512_store_si512(lanes, all);
+  return std::accumulate(std::begin(lanes), std::end(lanes), std::uint64_t{0});
 }
 
 float fmaRoundsAvx512(std::int64_t num_rounds) {
