@@ -83,8 +83,8 @@ class TestProbeCache : public QObject {
     QTest::newRow("zeros") << QByteArray(100, '\0');
     QTest::newRow("half") << good.left(good.size() / 2);
     QTest::newRow("a list") << QByteArray("[1]");
-    QTest::newRow("another version") << QByteArray(good).replace("\"1\": {\n  \"cpu", "\"0\": {\n  \"cpu");
-    QTest::newRow("no objects") << QByteArray("{\"1\": 5}");
+    QTest::newRow("another version") << QByteArray(good).replace("\"2\": {\n  \"cpu", "\"0\": {\n  \"cpu");
+    QTest::newRow("no objects") << QByteArray("{\"2\": 5}");
     QTest::newRow("text for a number") << QByteArray(good).replace("10000000000.0", "\"fast\"");
     QTest::newRow("a negative rate") << QByteArray(good).replace("10000000000.0", "-1.0");
     QTest::newRow("a field less") << QByteArray(good).replace("cache_reach_bytes", "cache");
