@@ -17,6 +17,7 @@ namespace {
 // same sums in the same order.
 constexpr int kSplitTokens = 512;
 static_assert(kSplitTokens % kTileTokens == 0);
+constexpr int kFewRows = 8;  // query heads of a decode step that share a key-value head, at most
 
 int numSplits(const AttentionArgs& args, int seq) {
   return ceilDiv(args.kv.kv_lens[seq], kSplitTokens);
@@ -87,7 +88,9 @@ struct Run {
         exec(e),
         math(m),
         decode(m.decoder(a.kv.format)),
+        stored(m.stored(a.kv.format, a.kv.head_dim)),
         dim(paddedHeadDim(a)),
+        rows_per_tile(rowsPerTile(a)),
         arrays(a, e.pool->numThreads(), e.scratch.data()) {}
 
   void run() const {
@@ -107,8 +110,10 @@ struct Run {
   }
 
  private:
-  float* queriesOf(int thread) const { return arrays.queries + std::int64_t{thread} * rowsPerTile(args) * dim; }
-  Sums ofThread(const Sums& sums, int thread) const { return sums.at(std::int64_t{thread} * rowsPerTile(args), dim); }
+  float* arrangedOf(int thread) const { return arrays.arranged + std::int64_t{thread} * kTileTokens * dim; }
+  float* scoresOf(int thread) const { return arrays.scores + std::int64_t{thread} * rows_per_tile * kTileTokens; }
+  float* queriesOf(int thread) const { return arrays.queries + std::int64_t{thread} * rows_per_tile * dim; }
+  Sums ofThread(const Sums& sums, int thread) const { return sums.at(std::int64_t{thread} * rows_per_tile, dim); }
 
   Sums decodePart(const QueryTile& tile, int split) const {
     const std::int64_t part = std::int64_t{tile.kv_head} * numSplits(args, tile.seq) + split;
@@ -143,34 +148,71 @@ struct Run {
     finish(tile, total);
   }
 
-  // What the tile's queries, loaded before, make of one split.
+  // What the tile's queries, loaded before, make of one split. Many rows share what is decoded once; the few of a
+  // decode step read the cache as it is stored.
   void attendSplit(const QueryTile& tile, int split, int thread, const Sums& sums) const {
-    const std::int64_t tile_elems = std::int64_t{thread} * kTileTokens * dim;
-    float* keys = arrays.keys + tile_elems;
-    float* arranged = arrays.arranged + tile_elems;
-    float* values = arrays.values + tile_elems;
-    float* scores = arrays.scores + std::int64_t{thread} * rowsPerTile(args) * kTileTokens;
-    const int end = std::min((split + 1) * kSplitTokens, tile.mostVisible());
+    const int begin = split * kSplitTokens;
+    const int end = std::min(begin + kSplitTokens, tile.mostVisible());
     clear(sums, tile.numRows());
-    for (int begin = split * kSplitTokens; begin < end; begin += kTileTokens) {
+    if (stored.arrange != nullptr && tile.numRows() <= kFewRows) {
+      attendStored(tile, begin, end, thread, sums);
+    } else {
+      attendDecoded(tile, begin, end, thread, sums);
+    }
+  }
+
+  // The stored vectors of a tile.
+  struct Vectors {
+    const std::byte* keys[kTileTokens];
+    const std::byte* values[kTileTokens];
+  };
+
+  void findVectors(const QueryTile& tile, int begin, int kv_len, Vectors& found) const {
+    std::int64_t offsets[kTileTokens];
+    tokenOffsets(args.kv, tile.seq, tile.kv_head, begin, std::min(kTileTokens, kv_len - begin), offsets);
+    for (int i = 0; i < kTileTokens; ++i) {
+      found.keys[i] = args.kv.keys + offsets[i];
+      found.values[i] = args.kv.values + offsets[i];
+    }
+  }
+
+  // The next tile comes in while this one is computed.
+  void attendStored(const QueryTile& tile, int begin, int end, int thread, const Sums& sums) const {
+    auto* arranged = reinterpret_cast<std::byte*>(arrangedOf(thread));
+    const int kv_len = args.kv.kv_lens[tile.seq];
+    Vectors tiles[2];
+    Vectors* now = &tiles[0];
+    Vectors* next = &tiles[1];
+    findVectors(tile, begin, kv_len, *now);
+    for (; begin < end; begin += kTileTokens, std::swap(now, next)) {
+      const int num_tokens = std::min(kTileTokens, end - begin);
+      findVectors(tile, begin + kTileTokens < kv_len ? begin + kTileTokens : begin, kv_len, *next);
+      stored.arrange(now->keys, next->keys, dim, arranged);
+      stored.scores(queriesOf(thread), tile.numRows(), arranged, dim, scoresOf(thread));
+      weighRows(tile, begin, thread, sums);
+      stored.accumulate(scoresOf(thread), tile.numRows(), now->values, next->values, num_tokens, dim, sums.o);
+    }
+  }
+
+  void attendDecoded(const QueryTile& tile, int begin, int end, int thread, const Sums& sums) const {
+    float* keys = arrays.keys + std::int64_t{thread} * kTileTokens * dim;
+    float* values = arrays.values + std::int64_t{thread} * kTileTokens * dim;
+    for (; begin < end; begin += kTileTokens) {
       const int num_tokens = std::min(kTileTokens, end - begin);
       loadTokens(args.kv, args.kv.keys, decode, tile.seq, tile.kv_head, begin, num_tokens, keys);
       loadTokens(args.kv, args.kv.values, decode, tile.seq, tile.kv_head, begin, num_tokens, values);
-      // The next tile comes in while this one is computed, a part at a time: a core has few lines on their way at once.
-      const auto prefetch = [&](const std::byte* cache, int half) {
-        constexpr int kHalf = kTileTokens / 2;
-        prefetchTokens(args.kv, cache, tile.seq, tile.kv_head, begin + kTileTokens + half * kHalf, kHalf);
-      };
-      prefetch(args.kv.keys, 0);
-      math.arrange(keys, dim, arranged);
-      prefetch(args.kv.keys, 1);
-      math.scores(queriesOf(thread), tile.numRows(), arranged, dim, scores);
-      prefetch(args.kv.values, 0);
-      for (int row = 0; row < tile.numRows(); ++row) {
-        weigh(scores + row * kTileTokens, tile.numVisible(row) - begin, sums.at(row, dim));
-      }
-      prefetch(args.kv.values, 1);
-      math.accumulate(scores, tile.numRows(), values, num_tokens, dim, sums.o);
+      prefetchTokens(args.kv, args.kv.keys, tile.seq, tile.kv_head, begin + kTileTokens, kTileTokens);
+      math.arrange(keys, dim, arrangedOf(thread));
+      math.scores(queriesOf(thread), tile.numRows(), arrangedOf(thread), dim, scoresOf(thread));
+      prefetchTokens(args.kv, args.kv.values, tile.seq, tile.kv_head, begin + kTileTokens, kTileTokens);
+      weighRows(tile, begin, thread, sums);
+      math.accumulate(scoresOf(thread), tile.numRows(), values, num_tokens, dim, sums.o);
+    }
+  }
+
+  void weighRows(const QueryTile& tile, int begin, int thread, const Sums& sums) const {
+    for (int row = 0; row < tile.numRows(); ++row) {
+      weigh(scoresOf(thread) + row * kTileTokens, tile.numVisible(row) - begin, sums.at(row, dim));
     }
   }
 
@@ -211,7 +253,9 @@ struct Run {
   const Exec& exec;
   const AttentionMath& math;
   const AttentionMath::Decode decode;
+  const AttentionMath::Stored stored;
   const int dim;
+  const int rows_per_tile;
   const Arrays arrays;
 };
 

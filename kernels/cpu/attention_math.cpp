@@ -11,6 +11,10 @@ AttentionMath::Decode decoder(FormatId format) {
   return formatOf(format).decode;
 }
 
+AttentionMath::Stored stored(FormatId, int) {
+  return {};
+}
+
 void arrange(const float* keys, int dim, float* arranged) {
   std::copy_n(keys, kTileTokens * dim, arranged);
 }
@@ -53,7 +57,7 @@ void accumulate(const float* weights, int num_rows, const float* values, int num
 }  // namespace
 
 const AttentionMath& scalarAttentionMath() {
-  static constexpr AttentionMath kMath = {decoder, arrange, scores, largest, expSum, scale, accumulate};
+  static constexpr AttentionMath kMath = {decoder, stored, arrange, scores, largest, expSum, scale, accumulate};
   return kMath;
 }
 

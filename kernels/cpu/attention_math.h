@@ -17,7 +17,18 @@ inline constexpr int kTileTokens = 32;
 struct AttentionMath {
   using Decode = void (*)(const std::byte* blocks, float* values, std::int64_t num_elems);
 
+  // The same on vectors as they are stored, without a detour through memory, for the few rows of a decode step. `next`
+  // are the vectors of the tile after this one, asked for on the way. Null for formats and dimensions that have none.
+  struct Stored {
+    void (*arrange)(const std::byte* const* keys, const std::byte* const* next, int dim,
+                    std::byte* arranged);  // keys, next [kTileTokens], arranged kTileTokens * dim floats or less
+    void (*scores)(const float* queries, int num_rows, const std::byte* arranged, int dim, float* scores);
+    void (*accumulate)(const float* weights, int num_rows, const std::byte* const* values, const std::byte* const* next,
+                       int num_tokens, int dim, float* out);  // values [num_tokens]
+  };
+
   Decode (*decoder)(FormatId format);
+  Stored (*stored)(FormatId format, int dim);
   // Lays keys out the way that `scores` reads them.
   void (*arrange)(const float* keys, int dim, float* arranged);  // both kTileTokens * dim
   // scores[row][i] = queries[row] * keys[i]

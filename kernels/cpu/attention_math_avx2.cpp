@@ -56,6 +56,10 @@ INFEROSCOPE_SIMD __m256 sumsOf(const __m256 (&v)[8]) {
   return _mm256_add_ps(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31));
 }
 
+AttentionMath::Stored stored(FormatId, int) {
+  return {};
+}
+
 void arrange(const float* keys, int dim, float* arranged) {
   for (int i = 0; i < kTileTokens * dim; i += 8) _mm256_storeu_ps(arranged + i, _mm256_loadu_ps(keys + i));
 }
@@ -134,7 +138,7 @@ void accumulate(const float* weights, int num_rows, const float* values, int num
 }  // namespace
 
 const AttentionMath& avx2AttentionMath() {
-  static constexpr AttentionMath kMath = {decoder, arrange, scores, largest, expSum, scale, accumulate};
+  static constexpr AttentionMath kMath = {decoder, stored, arrange, scores, largest, expSum, scale, accumulate};
   return kMath;
 }
 

@@ -41,25 +41,114 @@ INFEROSCOPE_SIMD void transpose(__m512 (&v)[16]) {
   }
 }
 
-// [kTileTokens, dim] becomes [dim, kTileTokens]: a lane is a token.
-void arrange(const float* keys, int dim, float* arranged) {
+// Vectors read in groups of 16 elements: decoded ones, and those of a cache.
+struct Floats {
+  using Vector = const float*;
+  static __m512 load(Vector from, int d) { return _mm512_loadu_ps(from + d); }
+};
+
+struct Halves {
+  using Vector = const std::byte*;
+  static int bytes(int dim) { return dim * 2; }
+  static __m512 load(Vector from, int d) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from) + d / 16));
+  }
+};
+
+// Blocks of a half as scale and 32 signed bytes.
+struct Bytes {
+  using Vector = const std::byte*;
+  static int bytes(int dim) { return dim / 32 * static_cast<int>(sizeof(quant::Q8_0::Block)); }
+  static __m512 load(Vector from, int d) {
+    const auto& block = reinterpret_cast<const quant::Q8_0::Block*>(from)[d / 32];
+    const __m128i q = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block.q + d % 32));
+    const __m512 scale = _mm512_broadcastss_ps(_mm_cvtph_ps(_mm_cvtsi32_si128(block.d)));
+    return _mm512_mul_ps(scale, _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(q)));
+  }
+};
+
+// vectors(token, d) of kTileTokens tokens become [dim, kTileTokens]: a lane is a token.
+template <class Kind, class Vectors>
+INFEROSCOPE_SIMD void arrangeVectors(const Vectors& vectors, int dim, float* arranged) {
   for (int token = 0; token < kTileTokens; token += 16) {
     for (int d = 0; d < dim; d += 16) {
       __m512 v[16];
-      for (int i = 0; i < 16; ++i) v[i] = _mm512_loadu_ps(keys + std::int64_t{token + i} * dim + d);
+      for (int i = 0; i < 16; ++i) v[i] = Kind::load(vectors(token + i, d), d);
       transpose(v);
       for (int i = 0; i < 16; ++i) _mm512_storeu_ps(arranged + std::int64_t{d + i} * kTileTokens + token, v[i]);
     }
   }
 }
 
-template <int kRows>
-INFEROSCOPE_SIMD void scoreRows(const float* queries, const float* arranged, int dim, float* scores) {
+void arrange(const float* keys, int dim, float* arranged) {
+  arrangeVectors<Floats>([&](int token, int) { return keys + std::int64_t{token} * dim; }, dim, arranged);
+}
+
+// In each half of the result one element of 16 tokens: lane i of the sources' halves are elements of token i, for the
+// left ones elements 0 to 7 in the first quarter and 8 to 15 in the second.
+INFEROSCOPE_SIMD void transposeHalves(__m512i (&v)[16]) {
+  __m512i pairs[16];
+  for (int i = 0; i < 16; i += 2) {
+    pairs[i] = _mm512_unpacklo_epi16(v[i], v[i + 1]);
+    pairs[i + 1] = _mm512_unpackhi_epi16(v[i], v[i + 1]);
+  }
+  __m512i fours[16];
+  for (int i = 0; i < 16; i += 4) {
+    for (int j = 0; j < 2; ++j) {
+      fours[i + 2 * j] = _mm512_unpacklo_epi32(pairs[i + j], pairs[i + 2 + j]);
+      fours[i + 2 * j + 1] = _mm512_unpackhi_epi32(pairs[i + j], pairs[i + 2 + j]);
+    }
+  }
+  // eights[i + e]: element e of tokens i to i + 7 in quarters 0 and 2, element 8 + e in quarters 1 and 3.
+  __m512i eights[16];
+  for (int i = 0; i < 16; i += 8) {
+    for (int j = 0; j < 4; ++j) {
+      eights[i + 2 * j] = _mm512_unpacklo_epi64(fours[i + j], fours[i + 4 + j]);
+      eights[i + 2 * j + 1] = _mm512_unpackhi_epi64(fours[i + j], fours[i + 4 + j]);
+    }
+  }
+  const __m512i low = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
+  const __m512i high = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
+  for (int e = 0; e < 8; ++e) {
+    v[e] = _mm512_permutex2var_epi64(eights[e], low, eights[8 + e]);
+    v[8 + e] = _mm512_permutex2var_epi64(eights[e], high, eights[8 + e]);
+  }
+}
+
+INFEROSCOPE_SIMD void prefetch(const std::byte* from, int num_bytes) {
+  for (int at = 0; at < num_bytes; at += 64) __builtin_prefetch(from + at);
+}
+
+// Keys of halves stay halves: half the shuffles, half the memory.
+INFEROSCOPE_SIMD void arrangeHalves(const std::byte* const* keys, const std::byte* const* next, int dim,
+                                    std::byte* arranged) {
+  const auto load = [&](int token, int d) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(keys[token] + d * 2));
+  };
+  for (int d = 0; d < dim; d += 16) {
+    // In the order in which they lie, a part in each turn.
+    for (int i = d * kTileTokens / dim; i < (d + 16) * kTileTokens / dim; ++i) prefetch(next[i], Halves::bytes(dim));
+    __m512i v[16];
+    for (int i = 0; i < 16; ++i) v[i] = _mm512_inserti64x4(_mm512_castsi256_si512(load(i, d)), load(16 + i, d), 1);
+    transposeHalves(v);
+    for (int i = 0; i < 16; ++i) _mm512_storeu_si512(arranged + std::int64_t{d + i} * kTileTokens * 2, v[i]);
+  }
+}
+
+void arrangeBytes(const std::byte* const* keys, const std::byte* const* next, int dim, std::byte* arranged) {
+  const auto vectors = [&](int token, int d) {
+    if (d == 0) prefetch(next[token], Bytes::bytes(dim));
+    return keys[token];
+  };
+  arrangeVectors<Bytes>(vectors, dim, reinterpret_cast<float*>(arranged));
+}
+
+template <class Kind, int kRows>
+INFEROSCOPE_SIMD void scoreRows(const float* queries, typename Kind::Vector arranged, int dim, float* scores) {
   __m512 sums[kRows][2];
   for (auto& of_row : sums) of_row[0] = of_row[1] = _mm512_setzero_ps();
   for (int d = 0; d < dim; ++d) {
-    const __m512 keys[2] = {_mm512_loadu_ps(arranged + std::int64_t{d} * kTileTokens),
-                            _mm512_loadu_ps(arranged + std::int64_t{d} * kTileTokens + 16)};
+    const __m512 keys[2] = {Kind::load(arranged, d * kTileTokens), Kind::load(arranged, d * kTileTokens + 16)};
     for (int r = 0; r < kRows; ++r) {
       const __m512 q = _mm512_set1_ps(queries[std::int64_t{r} * dim + d]);
       for (int i = 0; i < 2; ++i) sums[r][i] = _mm512_fmadd_ps(q, keys[i], sums[r][i]);
@@ -70,11 +159,12 @@ INFEROSCOPE_SIMD void scoreRows(const float* queries, const float* arranged, int
   }
 }
 
-void scores(const float* queries, int num_rows, const float* arranged, int dim, float* scores) {
+template <class Kind>
+void scores(const float* queries, int num_rows, typename Kind::Vector arranged, int dim, float* scores) {
   int row = 0;
   const auto run = [&]<int kRows>() {
     for (; row + kRows <= num_rows; row += kRows) {
-      scoreRows<kRows>(queries + std::int64_t{row} * dim, arranged, dim, scores + row * kTileTokens);
+      scoreRows<Kind, kRows>(queries + std::int64_t{row} * dim, arranged, dim, scores + row * kTileTokens);
     }
   };
   run.template operator()<kTileRows>();
@@ -128,42 +218,69 @@ void scale(float* values, int num_values, float factor) {
 }
 
 // kRows rows of kVectors vectors of `out` in registers while all tokens pass by.
-template <int kRows, int kVectors>
-INFEROSCOPE_SIMD void accumulateRows(const float* weights, const float* values, int num_tokens, int dim, float* out) {
+template <class Kind, int kRows, int kVectors, class Vectors>
+INFEROSCOPE_SIMD void accumulateRows(const float* weights, const Vectors& vectors, int num_tokens, int dim, int d,
+                                     float* out) {
   __m512 sums[kRows][kVectors];
   for (int r = 0; r < kRows; ++r) {
-    for (int v = 0; v < kVectors; ++v) sums[r][v] = _mm512_loadu_ps(out + std::int64_t{r} * dim + v * 16);
+    for (int v = 0; v < kVectors; ++v) sums[r][v] = _mm512_loadu_ps(out + std::int64_t{r} * dim + d + v * 16);
   }
   for (int i = 0; i < num_tokens; ++i) {
+    const typename Kind::Vector from = vectors(i);
     __m512 value[kVectors];
-    for (int v = 0; v < kVectors; ++v) value[v] = _mm512_loadu_ps(values + std::int64_t{i} * dim + v * 16);
+    for (int v = 0; v < kVectors; ++v) value[v] = Kind::load(from, d + v * 16);
     for (int r = 0; r < kRows; ++r) {
       const __m512 weight = _mm512_set1_ps(weights[r * kTileTokens + i]);
       for (int v = 0; v < kVectors; ++v) sums[r][v] = _mm512_fmadd_ps(weight, value[v], sums[r][v]);
     }
   }
   for (int r = 0; r < kRows; ++r) {
-    for (int v = 0; v < kVectors; ++v) _mm512_storeu_ps(out + std::int64_t{r} * dim + v * 16, sums[r][v]);
+    for (int v = 0; v < kVectors; ++v) _mm512_storeu_ps(out + std::int64_t{r} * dim + d + v * 16, sums[r][v]);
   }
 }
 
-template <int kRows>
-INFEROSCOPE_SIMD void accumulateDims(const float* weights, const float* values, int num_tokens, int dim, float* out) {
-  int d = 0;
-  for (; d + 64 <= dim; d += 64) accumulateRows<kRows, 4>(weights, values + d, num_tokens, dim, out + d);
-  for (; d < dim; d += 16) accumulateRows<kRows, 1>(weights, values + d, num_tokens, dim, out + d);
-}
-
-void accumulate(const float* weights, int num_rows, const float* values, int num_tokens, int dim, float* out) {
+template <class Kind, class Vectors>
+void accumulateVectors(const float* weights, int num_rows, const Vectors& vectors, int num_tokens, int dim,
+                       float* out) {
   int row = 0;
   const auto run = [&]<int kRows>() {
     for (; row + kRows <= num_rows; row += kRows) {
-      accumulateDims<kRows>(weights + row * kTileTokens, values, num_tokens, dim, out + std::int64_t{row} * dim);
+      const float* of_rows = weights + row * kTileTokens;
+      float* to = out + std::int64_t{row} * dim;
+      int d = 0;
+      for (; d + 64 <= dim; d += 64) accumulateRows<Kind, kRows, 4>(of_rows, vectors, num_tokens, dim, d, to);
+      for (; d < dim; d += 16) accumulateRows<Kind, kRows, 1>(of_rows, vectors, num_tokens, dim, d, to);
     }
   };
   run.template operator()<6>();
+  run.template operator()<4>();
   run.template operator()<3>();
   run.template operator()<1>();
+}
+
+void accumulate(const float* weights, int num_rows, const float* values, int num_tokens, int dim, float* out) {
+  const auto vectors = [&](int i) { return values + std::int64_t{i} * dim; };
+  accumulateVectors<Floats>(weights, num_rows, vectors, num_tokens, dim, out);
+}
+
+template <class Kind>
+void accumulateStored(const float* weights, int num_rows, const std::byte* const* values, const std::byte* const* next,
+                      int num_tokens, int dim, float* out) {
+  const auto vectors = [&](int i) {
+    prefetch(next[i], Kind::bytes(dim));
+    return values[i];
+  };
+  accumulateVectors<Kind>(weights, num_rows, vectors, num_tokens, dim, out);
+}
+
+void scoresOfFloats(const float* queries, int num_rows, const std::byte* arranged, int dim, float* out) {
+  scores<Floats>(queries, num_rows, reinterpret_cast<const float*>(arranged), dim, out);
+}
+
+AttentionMath::Stored stored(FormatId format, int dim) {
+  if (format == quant::F16::kId && dim % 16 == 0) return {arrangeHalves, scores<Halves>, accumulateStored<Halves>};
+  if (format == quant::Q8_0::kId) return {arrangeBytes, scoresOfFloats, accumulateStored<Bytes>};
+  return {};
 }
 
 void decodeHalves(const std::byte* halves, float* values, std::int64_t num_elems) {
@@ -173,16 +290,9 @@ void decodeHalves(const std::byte* halves, float* values, std::int64_t num_elems
   }
 }
 
-// Blocks of a half as scale and 32 signed bytes.
 void decodeQ8(const std::byte* blocks, float* values, std::int64_t num_elems) {
-  using Block = quant::Q8_0::Block;
-  const auto* block = reinterpret_cast<const Block*>(blocks);
-  for (std::int64_t i = 0; i < num_elems; i += 32, ++block) {
-    const __m512 scale = _mm512_broadcastss_ps(_mm_cvtph_ps(_mm_cvtsi32_si128(block->d)));
-    for (int j = 0; j < 32; j += 16) {
-      const __m128i q = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block->q + j));
-      _mm512_storeu_ps(values + i + j, _mm512_mul_ps(scale, _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(q))));
-    }
+  for (std::int64_t i = 0; i < num_elems; i += 16) {
+    _mm512_storeu_ps(values + i, Bytes::load(blocks, static_cast<int>(i)));
   }
 }
 
@@ -195,7 +305,7 @@ AttentionMath::Decode decoder(FormatId format) {
 }  // namespace
 
 const AttentionMath& avx512AttentionMath() {
-  static constexpr AttentionMath kMath = {decoder, arrange, scores, largest, expSum, scale, accumulate};
+  static constexpr AttentionMath kMath = {decoder, stored, arrange, scores<Floats>, largest, expSum, scale, accumulate};
   return kMath;
 }
 

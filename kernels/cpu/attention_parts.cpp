@@ -107,6 +107,16 @@ void storeRow(const AttentionArgs& args, const QueryTile& tile, int row, const f
   std::copy_n(from, args.kv.head_dim, args.out + rowOffset(args, tile, row));
 }
 
+void tokenOffsets(const PagedKvView& kv, int seq, int kv_head, int begin, int num_tokens, std::int64_t* offsets) {
+  for (int i = 0; i < num_tokens;) {
+    const int in_block = std::min(kv.block_size - (begin + i) % kv.block_size, num_tokens - i);
+    const std::int64_t first = kvOffsetOf(kv, seq, begin + i, kv_head);
+    for (int slot = 0; slot < in_block; ++slot) offsets[i + slot] = first + slot * kv.vector_bytes;
+    i += in_block;
+  }
+  std::fill(offsets + num_tokens, offsets + kTileTokens, offsets[num_tokens - 1]);
+}
+
 void prefetchTokens(const PagedKvView& kv, const std::byte* cache, int seq, int kv_head, int begin, int num_tokens) {
   num_tokens = std::min(num_tokens, kv.kv_lens[seq] - begin);
   for (int i = 0; i < num_tokens;) {

@@ -53,6 +53,10 @@ void storeRow(const AttentionArgs& args, const QueryTile& tile, int row, const f
 void loadTokens(const PagedKvView& kv, const std::byte* cache, AttentionMath::Decode decode, int seq, int kv_head,
                 int begin, int num_tokens, float* out);  // [num_tokens, paddedHeadDim]
 
+// Where the vectors of kTileTokens tokens from position `begin` on lie, counted from the begin of keys or values; the
+// last token stands in for those that are not there.
+void tokenOffsets(const PagedKvView& kv, int seq, int kv_head, int begin, int num_tokens, std::int64_t* offsets);
+
 // Asks memory for what loadTokens() is to read soon; tokens that are not there are left out. Blocks lie anywhere: the
 // processor can't guess the next one.
 void prefetchTokens(const PagedKvView& kv, const std::byte* cache, int seq, int kv_head, int begin, int num_tokens);
