@@ -55,33 +55,49 @@ struct Halves {
   }
 };
 
-// Blocks of a half as scale and 32 signed bytes.
+using ByteBlock = quant::Q8_0::Block;  // a half as scale and 32 signed bytes
+static_assert(quant::Q8_0::kBlockElems == kTileTokens);
+constexpr int kMaxBytesDim = 256;  // of stored vectors of bytes
+
+// Signed bytes with their scales made floats before.
 struct Bytes {
-  using Vector = const std::byte*;
-  static int bytes(int dim) { return dim / 32 * static_cast<int>(sizeof(quant::Q8_0::Block)); }
+  struct Vector {
+    const std::byte* blocks;
+    const float* scales;  // one a block
+  };
+  static int bytes(int dim) { return dim / 32 * static_cast<int>(sizeof(ByteBlock)); }
   static __m512 load(Vector from, int d) {
-    const auto& block = reinterpret_cast<const quant::Q8_0::Block*>(from)[d / 32];
+    const auto& block = reinterpret_cast<const ByteBlock*>(from.blocks)[d / 32];
     const __m128i q = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block.q + d % 32));
-    const __m512 scale = _mm512_broadcastss_ps(_mm_cvtph_ps(_mm_cvtsi32_si128(block.d)));
-    return _mm512_mul_ps(scale, _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(q)));
+    return _mm512_mul_ps(_mm512_set1_ps(from.scales[d / 32]), _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(q)));
   }
 };
 
-// vectors(token, d) of kTileTokens tokens become [dim, kTileTokens]: a lane is a token.
-template <class Kind, class Vectors>
-INFEROSCOPE_SIMD void arrangeVectors(const Vectors& vectors, int dim, float* arranged) {
+// 32 elements of all tokens of a tile, arranged: q + kOffset as halves, which hold it exactly, and for each token its
+// scale and kOffset * scale. So (q + kOffset) * scale - kOffset * scale is q * scale, without rounding.
+struct ArrangedBytes {
+  using Vector = const std::byte*;
+  static constexpr int kOffset = 1024 + 128;
+  static constexpr int kHalvesAt = 2 * kTileTokens * sizeof(float);
+  static constexpr int kBlockBytes = kHalvesAt + 32 * kTileTokens * 2;
+  static __m512 load(Vector from, int index) {
+    const std::byte* block = from + index / (32 * kTileTokens) * kBlockBytes;
+    const auto* of_tokens = reinterpret_cast<const float*>(block) + index % kTileTokens;
+    const __m512 q = Halves::load(block + kHalvesAt, index % (32 * kTileTokens));
+    return _mm512_fmsub_ps(q, _mm512_loadu_ps(of_tokens), _mm512_loadu_ps(of_tokens + kTileTokens));
+  }
+};
+
+// [kTileTokens, dim] becomes [dim, kTileTokens]: a lane is a token.
+void arrange(const float* keys, int dim, float* arranged) {
   for (int token = 0; token < kTileTokens; token += 16) {
     for (int d = 0; d < dim; d += 16) {
       __m512 v[16];
-      for (int i = 0; i < 16; ++i) v[i] = Kind::load(vectors(token + i, d), d);
+      for (int i = 0; i < 16; ++i) v[i] = _mm512_loadu_ps(keys + std::int64_t{token + i} * dim + d);
       transpose(v);
       for (int i = 0; i < 16; ++i) _mm512_storeu_ps(arranged + std::int64_t{d + i} * kTileTokens + token, v[i]);
     }
   }
-}
-
-void arrange(const float* keys, int dim, float* arranged) {
-  arrangeVectors<Floats>([&](int token, int) { return keys + std::int64_t{token} * dim; }, dim, arranged);
 }
 
 // In each half of the result one element of 16 tokens: lane i of the sources' halves are elements of token i, for the
@@ -119,28 +135,55 @@ INFEROSCOPE_SIMD void prefetch(const std::byte* from, int num_bytes) {
   for (int at = 0; at < num_bytes; at += 64) __builtin_prefetch(from + at);
 }
 
+// load(token): 16 elements of it as halves; `to` [16, kTileTokens]
+template <class Load>
+INFEROSCOPE_SIMD void arrange16(const Load& load, std::byte* to) {
+  __m512i v[16];
+  for (int i = 0; i < 16; ++i) v[i] = _mm512_inserti64x4(_mm512_castsi256_si512(load(i)), load(16 + i), 1);
+  transposeHalves(v);
+  for (int i = 0; i < 16; ++i) _mm512_storeu_si512(to + i * kTileTokens * 2, v[i]);
+}
+
 // Keys of halves stay halves: half the shuffles, half the memory.
-INFEROSCOPE_SIMD void arrangeHalves(const std::byte* const* keys, const std::byte* const* next, int dim,
-                                    std::byte* arranged) {
-  const auto load = [&](int token, int d) {
-    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(keys[token] + d * 2));
-  };
-  for (int d = 0; d < dim; d += 16) {
+void arrangeHalves(const std::byte* const* keys, const std::byte* const* next, int dim, std::byte* arranged) {
+  for (int d = 0; d < dim; d += 16, arranged += 16 * kTileTokens * 2) {
     // In the order in which they lie, a part in each turn.
     for (int i = d * kTileTokens / dim; i < (d + 16) * kTileTokens / dim; ++i) prefetch(next[i], Halves::bytes(dim));
-    __m512i v[16];
-    for (int i = 0; i < 16; ++i) v[i] = _mm512_inserti64x4(_mm512_castsi256_si512(load(i, d)), load(16 + i, d), 1);
-    transposeHalves(v);
-    for (int i = 0; i < 16; ++i) _mm512_storeu_si512(arranged + std::int64_t{d + i} * kTileTokens * 2, v[i]);
+    const auto load = [&](int token) {
+      return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(keys[token] + d * 2));
+    };
+    arrange16(load, arranged);
+  }
+}
+
+const ByteBlock& byteBlock(const std::byte* vector, int d) {
+  return reinterpret_cast<const ByteBlock*>(vector)[d / 32];
+}
+
+INFEROSCOPE_SIMD void arrangeScales(const std::byte* const* keys, int d, float* scales) {
+  std::uint16_t halves[kTileTokens];
+  for (int i = 0; i < kTileTokens; ++i) halves[i] = byteBlock(keys[i], d).d;
+  for (int i = 0; i < kTileTokens; i += 16) {
+    const __m512 scale = Halves::load(reinterpret_cast<const std::byte*>(halves), i);
+    _mm512_storeu_ps(scales + i, scale);
+    _mm512_storeu_ps(scales + kTileTokens + i, _mm512_mul_ps(scale, _mm512_set1_ps(ArrangedBytes::kOffset)));
   }
 }
 
 void arrangeBytes(const std::byte* const* keys, const std::byte* const* next, int dim, std::byte* arranged) {
-  const auto vectors = [&](int token, int d) {
-    if (d == 0) prefetch(next[token], Bytes::bytes(dim));
-    return keys[token];
-  };
-  arrangeVectors<Bytes>(vectors, dim, reinterpret_cast<float*>(arranged));
+  for (int d = 0; d < dim; d += 32, arranged += ArrangedBytes::kBlockBytes) {
+    for (int i = d * kTileTokens / dim; i < (d + 32) * kTileTokens / dim; ++i) prefetch(next[i], Bytes::bytes(dim));
+    arrangeScales(keys, d, reinterpret_cast<float*>(arranged));
+    for (int j = 0; j < 32; j += 16) {
+      // 1024 + a byte, for that is what a half of these bits is.
+      const auto load = [&](int token) {
+        const auto* q = reinterpret_cast<const __m128i*>(byteBlock(keys[token], d).q + j);
+        const __m128i unsigned_q = _mm_xor_si128(_mm_loadu_si128(q), _mm_set1_epi8(-128));
+        return _mm256_or_si256(_mm256_cvtepu8_epi16(unsigned_q), _mm256_set1_epi16(0x6400));
+      };
+      arrange16(load, arranged + ArrangedBytes::kHalvesAt + j * kTileTokens * 2);
+    }
+  }
 }
 
 template <class Kind, int kRows>
@@ -263,26 +306,6 @@ void accumulate(const float* weights, int num_rows, const float* values, int num
   accumulateVectors<Floats>(weights, num_rows, vectors, num_tokens, dim, out);
 }
 
-template <class Kind>
-void accumulateStored(const float* weights, int num_rows, const std::byte* const* values, const std::byte* const* next,
-                      int num_tokens, int dim, float* out) {
-  const auto vectors = [&](int i) {
-    prefetch(next[i], Kind::bytes(dim));
-    return values[i];
-  };
-  accumulateVectors<Kind>(weights, num_rows, vectors, num_tokens, dim, out);
-}
-
-void scoresOfFloats(const float* queries, int num_rows, const std::byte* arranged, int dim, float* out) {
-  scores<Floats>(queries, num_rows, reinterpret_cast<const float*>(arranged), dim, out);
-}
-
-AttentionMath::Stored stored(FormatId format, int dim) {
-  if (format == quant::F16::kId && dim % 16 == 0) return {arrangeHalves, scores<Halves>, accumulateStored<Halves>};
-  if (format == quant::Q8_0::kId) return {arrangeBytes, scoresOfFloats, accumulateStored<Bytes>};
-  return {};
-}
-
 void decodeHalves(const std::byte* halves, float* values, std::int64_t num_elems) {
   for (std::int64_t i = 0; i < num_elems; i += 16) {
     const auto some = static_cast<__mmask16>(num_elems - i >= 16 ? 0xFFFF : (1 << (num_elems - i)) - 1);
@@ -290,15 +313,47 @@ void decodeHalves(const std::byte* halves, float* values, std::int64_t num_elems
   }
 }
 
-void decodeQ8(const std::byte* blocks, float* values, std::int64_t num_elems) {
-  for (std::int64_t i = 0; i < num_elems; i += 16) {
-    _mm512_storeu_ps(values + i, Bytes::load(blocks, static_cast<int>(i)));
+void accumulateHalves(const float* weights, int num_rows, const std::byte* const* values, const std::byte* const* next,
+                      int num_tokens, int dim, float* out) {
+  const auto vectors = [&](int i) {
+    prefetch(next[i], Halves::bytes(dim));
+    return values[i];
+  };
+  accumulateVectors<Halves>(weights, num_rows, vectors, num_tokens, dim, out);
+}
+
+void accumulateBytes(const float* weights, int num_rows, const std::byte* const* values, const std::byte* const* next,
+                     int num_tokens, int dim, float* out) {
+  std::uint16_t halves[kTileTokens * kMaxBytesDim / 32];
+  float scales[kTileTokens * kMaxBytesDim / 32];
+  const int num_blocks = dim / 32;
+  for (int i = 0; i < num_tokens; ++i) {
+    for (int b = 0; b < num_blocks; ++b) halves[i * num_blocks + b] = byteBlock(values[i], b * 32).d;
+  }
+  decodeHalves(reinterpret_cast<const std::byte*>(halves), scales, std::int64_t{num_tokens} * num_blocks);
+  const auto vectors = [&](int i) {
+    prefetch(next[i], Bytes::bytes(dim));
+    return Bytes::Vector{values[i], scales + i * num_blocks};
+  };
+  accumulateVectors<Bytes>(weights, num_rows, vectors, num_tokens, dim, out);
+}
+
+AttentionMath::Stored stored(FormatId format, int dim) {
+  if (format == quant::F16::kId && dim % 16 == 0) return {arrangeHalves, scores<Halves>, accumulateHalves};
+  if (format == quant::Q8_0::kId && dim <= kMaxBytesDim) return {arrangeBytes, scores<ArrangedBytes>, accumulateBytes};
+  return {};
+}
+
+void decodeBytes(const std::byte* blocks, float* values, std::int64_t num_elems) {
+  for (std::int64_t i = 0; i < num_elems; i += 32, blocks += sizeof(ByteBlock)) {
+    const float scale = _cvtsh_ss(byteBlock(blocks, 0).d);
+    for (int j = 0; j < 32; j += 16) _mm512_storeu_ps(values + i + j, Bytes::load({blocks, &scale}, j));
   }
 }
 
 AttentionMath::Decode decoder(FormatId format) {
   if (format == quant::F16::kId) return decodeHalves;
-  if (format == quant::Q8_0::kId) return decodeQ8;
+  if (format == quant::Q8_0::kId) return decodeBytes;
   return avx2AttentionMath().decoder(format);
 }
 
