@@ -117,9 +117,11 @@ void pack(const float* x, int num_cols, std::byte* to) {
 // What the processor fetches ahead by itself ends with a page of 4 KiB: this reaches into the next one.
 constexpr int kPrefetchAhead = 4096;
 
-template <int kBytes>
+// Into the second-level cache where it has to run far ahead of one slow chain of sums, as it does for floats: the first
+// level waits for few lines at once.
+template <int kBytes, _mm_hint kHint>
 INFEROSCOPE_SIMD void prefetch(const std::byte* from) {
-  for (int i = 0; i < kBytes; i += 64) _mm_prefetch(from + kPrefetchAhead + i, _MM_HINT_T0);
+  for (int i = 0; i < kBytes; i += 64) _mm_prefetch(from + kPrefetchAhead + i, kHint);
 }
 
 // ---- Tiles: kParts vectors of rows from vector `part` of a group on, times kTokens tokens ----
@@ -143,7 +145,7 @@ INFEROSCOPE_SIMD void sumTile(const std::byte* group, int part, int num_cols, co
   constexpr int kColumnBytes = kGroupRows * sizeof(typename F::Block);
   group += part * kPartBytes;
   for (int c = 0; c < num_cols; ++c, x += kTokens, group += kColumnBytes) {
-    if (is_first) prefetch<kColumnBytes>(group);
+    if (is_first) prefetch<kColumnBytes, _MM_HINT_T1>(group);
     typename V::Floats w[kParts];
     for (int p = 0; p < kParts; ++p) w[p] = loadElements<V, F>(group + p * kPartBytes);
     for (int t = 0; t < kTokens; ++t) {
@@ -183,7 +185,7 @@ INFEROSCOPE_SIMD void sumTile(const std::byte* group, int part, int num_cols, co
   const auto* x = reinterpret_cast<const TileOf<F, kTokens>*>(tile);
   constexpr int kBlockBytes = kGroupRows * sizeof(typename F::Block);
   for (int b = 0; b < num_cols / F::kBlockElems; ++b, group += kBlockBytes) {
-    if (is_first) prefetch<kBlockBytes>(group);
+    if (is_first) prefetch<kBlockBytes, _MM_HINT_T0>(group);
     [&]<int... kColumns>(std::integer_sequence<int, kColumns...>) {
       const auto add = [&]<int kPart>() {
         for (int p = 0; p < kParts; ++p) {
