@@ -5,6 +5,7 @@
 #include "core/model/bpe_tokenizer.h"
 #include "core/model/config_reader.h"
 #include "core/model/gguf.h"
+#include "core/model/read_ahead.h"
 #include "core/model/spm_tokenizer.h"
 #include "core/model/utf8.h"
 #include "core/model/weights.h"
@@ -62,60 +63,66 @@ void addStoredBytes(const GgufTensor& tensor, Model& model) {
   model.weight_bytes += tensor.bytes;
 }
 
-// Copies weights from a file to a device, a chunk at a time.
-class WeightCopier {
- public:
-  WeightCopier(const GgufFile& file, Backend& backend, std::int64_t total_bytes, const LoadProgress& progress,
-               std::stop_token stop)
-      : m_file(file), m_backend(backend), m_total_bytes(total_bytes), m_progress(progress), m_stop(std::move(stop)) {}
+// A part of a weight on its way from the file to the device: some rows of a matrix, or all of what must be decoded.
+struct Part {
+  const PlacedWeight* weight;
+  const GgufTensor* tensor;
+  int first_row;
+  std::size_t bytes;
 
-  void copy(const PlacedWeight& weight, Buffer& to) {
-    const GgufTensor& tensor = *m_file.findTensor(weight.slot.name);
-    if (tensor.format != weight.format->id) {
-      const std::vector<float> values = decoded(tensor);
-      m_backend.upload(to, weight.offset, std::as_bytes(std::span(values)));
-      return;
-    }
-    const kernels::WeightMatrix matrix = weight.matrix();
-    const std::size_t row_bytes = weight.bytes / static_cast<std::size_t>(matrix.num_rows);
-    const int most_rows =
-        std::max(1, static_cast<int>(kChunkBytes / row_bytes) / Backend::kUploadRows) * Backend::kUploadRows;
-    for (int row = 0; row < matrix.num_rows; row += most_rows) {
-      m_chunk.resize(static_cast<std::size_t>(std::min(most_rows, matrix.num_rows - row)) * row_bytes);
-      m_file.read(tensor, static_cast<std::uint64_t>(row) * row_bytes, m_chunk);
-      m_backend.uploadRows(to, weight.offset, matrix, row, m_chunk);
-      advance(m_chunk.size());
-    }
+  bool isDecoded() const { return tensor->format != weight->format->id; }
+  ReadAhead::Piece piece() const {
+    const std::size_t row_bytes = weight->bytes / static_cast<std::size_t>(weight->slot.num_rows);
+    return {tensor, static_cast<std::uint64_t>(first_row) * row_bytes, bytes};
   }
-
- private:
-  std::vector<float> decoded(const GgufTensor& tensor) {
-    std::vector<std::byte> stored(static_cast<std::size_t>(tensor.bytes));
-    m_file.read(tensor, 0, stored);
-    advance(stored.size());
-    std::vector<float> values(static_cast<std::size_t>(tensor.dims[0]));
-    kernels::formatOf(tensor.format).decode(stored.data(), values.data(), tensor.dims[0]);
-    return values;
-  }
-
-  void advance(std::size_t bytes) {
-    if (m_stop.stop_requested()) throw Cancelled();
-    m_done_bytes += static_cast<std::int64_t>(bytes);
-    if (m_progress) {
-      m_progress("copying weights", static_cast<double>(m_done_bytes) / static_cast<double>(m_total_bytes));
-    }
-  }
-
-  static constexpr std::size_t kChunkBytes = 1 << 20;  // stays in the core's cache between the read and the upload
-
-  const GgufFile& m_file;
-  Backend& m_backend;
-  std::int64_t m_total_bytes;
-  const LoadProgress& m_progress;
-  std::stop_token m_stop;
-  std::int64_t m_done_bytes = 0;
-  std::vector<std::byte> m_chunk;  // rows on their way to the device
 };
+
+std::vector<Part> partsOf(const GgufFile& file, const std::vector<PlacedWeight>& weights) {
+  constexpr std::size_t kPartBytes = 1 << 20;  // stays in a core's cache between the read and the upload
+  std::vector<Part> parts;
+  for (const PlacedWeight& weight : weights) {
+    const GgufTensor& tensor = *file.findTensor(weight.slot.name);
+    const Part whole{&weight, &tensor, 0, static_cast<std::size_t>(tensor.bytes)};
+    if (whole.isDecoded()) {
+      parts.push_back(whole);
+      continue;
+    }
+    const int num_rows = weight.slot.num_rows;
+    const std::size_t row_bytes = weight.bytes / static_cast<std::size_t>(num_rows);
+    const int most_rows =
+        std::max(1, static_cast<int>(kPartBytes / row_bytes) / Backend::kUploadRows) * Backend::kUploadRows;
+    for (int row = 0; row < num_rows; row += most_rows) {
+      const auto rows = static_cast<std::size_t>(std::min(most_rows, num_rows - row));
+      parts.push_back({&weight, &tensor, row, rows * row_bytes});
+    }
+  }
+  return parts;
+}
+
+void upload(const Part& part, std::span<const std::byte> stored, Backend& backend, Buffer& to) {
+  if (!part.isDecoded()) {
+    return backend.uploadRows(to, part.weight->offset, part.weight->matrix(), part.first_row, stored);
+  }
+  std::vector<float> values(static_cast<std::size_t>(part.tensor->dims[0]));
+  kernels::formatOf(part.tensor->format).decode(stored.data(), values.data(), part.tensor->dims[0]);
+  backend.upload(to, part.weight->offset, std::as_bytes(std::span(values)));
+}
+
+// Copies weights from a file to a device: while a part is uploaded, the next one is read.
+void copyWeights(const GgufFile& file, const std::vector<PlacedWeight>& weights, Backend& backend, Buffer& to,
+                 std::int64_t total_bytes, const LoadProgress& progress, const std::stop_token& stop) {
+  const std::vector<Part> parts = partsOf(file, weights);
+  std::vector<ReadAhead::Piece> pieces;
+  for (const Part& part : parts) pieces.push_back(part.piece());
+  ReadAhead reader(file, std::move(pieces));
+  std::size_t done_bytes = 0;
+  for (const Part& part : parts) {
+    upload(part, reader.next(), backend, to);
+    if (stop.stop_requested()) throw Cancelled();
+    done_bytes += part.bytes;
+    if (progress) progress("copying weights", static_cast<double>(done_bytes) / static_cast<double>(total_bytes));
+  }
+}
 
 std::shared_ptr<const Tokenizer> tokenizerOf(const GgufMetadata& metadata, std::vector<std::string>& notices) {
   constexpr std::string_view kModel = "tokenizer.ggml.model";
@@ -175,8 +182,7 @@ std::shared_ptr<const Model> loadGgufModel(const std::filesystem::path& path, Ba
   std::shared_ptr<Buffer> memory;
   if (backend) {
     memory = backend->allocate(memory_bytes, fmt::format("the weights of {}", model->config.name));
-    WeightCopier copier(file, *backend, model->weight_bytes, progress, std::move(stop));
-    for (const PlacedWeight& weight : weights) copier.copy(weight, *memory);
+    copyWeights(file, weights, *backend, *memory, model->weight_bytes, progress, stop);
     file.checkUnchanged();
   }
   bindWeights(*model, weights, std::move(memory));
