@@ -71,7 +71,9 @@ class LlamaCppPython:
 class LlamaBench:
     def __init__(self, words, options):
         path, flags = words[0], " ".join(words[1:]).split()
-        self.name = Path(path).parent.name if Path(path).name == "llama-bench" else Path(path).name
+        # ik_llama.cpp/build/bin/llama-bench is ik_llama.cpp
+        self.name = next(name for name in reversed(Path(path).resolve().parts)
+                         if name not in ("llama-bench", "bin", "build"))
         self.command = [path, "-m", options.model, "-p", str(options.prompt_tokens), "-n", str(options.new_tokens),
                         "-t", str(options.threads), "-r", "1", "-o", "json", *flags]
         self.description = None
