@@ -10,17 +10,23 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace inferoscope::gui {
 
-// What a poll of the mailbox gave: immutable, shared by all views.
-struct Frame {
+// What a poll of the mailbox gave of one lane: immutable, shared by all views.
+struct LaneFrame {
   std::shared_ptr<const core::Snapshot> snapshot;              // never null once a model is loaded
   std::vector<std::shared_ptr<const core::StepRecord>> steps;  // new since the last frame, oldest first
   std::vector<core::TextDelta> texts;                          // new text, lossless
   std::uint64_t dropped_steps = 0;                             // records lost to a full ring, in all
+};
+
+// Lane A, and lane B while two settings are compared. The two have sequences, blocks and a clock of their own each.
+struct Frame : LaneFrame {
+  std::optional<LaneFrame> b;
 };
 
 // What the GUI knows of the loaded model: a value.

@@ -8,43 +8,52 @@ namespace inferoscope::gui {
 
 FrameMailbox::FrameMailbox(std::size_t max_steps) : m_max_steps(max_steps) {}
 
-void FrameMailbox::putStep(std::shared_ptr<const core::StepRecord> step) {
+void FrameMailbox::putStep(std::shared_ptr<const core::StepRecord> step, core::LaneId lane) {
   const std::lock_guard lock(m_mutex);
-  if (m_steps.size() >= m_max_steps) {
-    m_steps.pop_front();
-    ++m_dropped_steps;
+  Box& to = box(lane);
+  if (to.steps.size() >= m_max_steps) {
+    to.steps.pop_front();
+    ++to.dropped_steps;
   }
-  m_steps.push_back(std::move(step));
+  to.steps.push_back(std::move(step));
 }
 
-void FrameMailbox::putText(std::vector<core::TextDelta> texts) {
+void FrameMailbox::putText(std::vector<core::TextDelta> texts, core::LaneId lane) {
   if (texts.empty()) return;
   const std::lock_guard lock(m_mutex);
-  m_texts.insert(m_texts.end(), std::make_move_iterator(texts.begin()), std::make_move_iterator(texts.end()));
+  std::vector<core::TextDelta>& to = box(lane).texts;
+  to.insert(to.end(), std::make_move_iterator(texts.begin()), std::make_move_iterator(texts.end()));
 }
 
-void FrameMailbox::putSnapshot(std::shared_ptr<const core::Snapshot> snapshot) {
+void FrameMailbox::putSnapshot(std::shared_ptr<const core::Snapshot> snapshot, core::LaneId lane) {
   const std::lock_guard lock(m_mutex);
-  m_snapshot = std::move(snapshot);
-  m_fresh_snapshot = true;
+  box(lane).snapshot = std::move(snapshot);
+  box(lane).fresh_snapshot = true;
 }
 
-bool FrameMailbox::wantsSnapshot() const {
+bool FrameMailbox::wantsSnapshot(core::LaneId lane) const {
   const std::lock_guard lock(m_mutex);
-  return !m_fresh_snapshot;
+  return !m_boxes[static_cast<std::size_t>(lane)].fresh_snapshot;
+}
+
+LaneFrame FrameMailbox::Box::take() {
+  LaneFrame frame;
+  frame.snapshot = snapshot;
+  frame.steps.assign(std::make_move_iterator(steps.begin()), std::make_move_iterator(steps.end()));
+  frame.texts = std::exchange(texts, {});
+  frame.dropped_steps = dropped_steps;
+  steps.clear();
+  fresh_snapshot = false;
+  return frame;
 }
 
 std::optional<Frame> FrameMailbox::take() {
   const std::lock_guard lock(m_mutex);
-  const bool anything_new = m_fresh_snapshot || !m_steps.empty() || !m_texts.empty();
-  if (!m_snapshot || !anything_new) return std::nullopt;
-  m_fresh_snapshot = false;
-  Frame frame;
-  frame.snapshot = m_snapshot;
-  frame.steps.assign(std::make_move_iterator(m_steps.begin()), std::make_move_iterator(m_steps.end()));
-  frame.texts = std::exchange(m_texts, {});
-  frame.dropped_steps = m_dropped_steps;
-  m_steps.clear();
+  Box& a = box(core::LaneId::kA);
+  Box& b = box(core::LaneId::kB);
+  if (!a.snapshot || !(a.anyNew() || b.anyNew())) return std::nullopt;
+  Frame frame{a.take(), std::nullopt};
+  if (b.snapshot) frame.b = b.take();
   return frame;
 }
 

@@ -114,6 +114,27 @@ class TestFrameMailbox : public QObject {
     QCOMPARE(textOf(*mailbox.take()), all);
   }
 
+  // Each lane has a ring and a latest snapshot of its own, and both come in one frame.
+  void lanesAreKeptApart() {
+    gui::FrameMailbox mailbox(2);
+    mailbox.putSnapshot(snapshot(1));
+    QVERIFY(!mailbox.take()->b);
+    QVERIFY(mailbox.wantsSnapshot(core::LaneId::kB));
+    for (int i = 0; i < 3; ++i) mailbox.putStep(step(i), core::LaneId::kB);
+    mailbox.putText(text("b"), core::LaneId::kB);
+    mailbox.putSnapshot(snapshot(7), core::LaneId::kB);
+    const auto frame = mailbox.take();
+    QCOMPARE(frame->snapshot->step_index, 1);
+    QVERIFY(frame->steps.empty() && frame->texts.empty() && frame->dropped_steps == 0);
+    QCOMPARE(frame->b->snapshot->step_index, 7);
+    QCOMPARE(stepsOf({*frame->b, {}}), std::string("1 2"));
+    QCOMPARE(frame->b->texts.front().text, std::string("b"));
+    QCOMPARE(frame->b->dropped_steps, 1U);
+    QVERIFY(!mailbox.take());
+    mailbox.putStep(step(3));
+    QVERIFY(mailbox.take()->b);  // it stays, with nothing new
+  }
+
   // A fast engine against a slow reader: what arrives is in order and adds up.
   void losesNothingUncountedBetweenThreads() {
     constexpr std::int64_t kSteps = 50'000;
