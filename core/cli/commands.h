@@ -17,6 +17,7 @@ void addVerifyCommand(CLI::App& program, std::stop_token stop);
 void addConvertCommand(CLI::App& program, std::stop_token stop);
 void addBenchCommand(CLI::App& program, std::stop_token stop);
 void addCompareCommand(CLI::App& program, std::stop_token stop);
+void addAdviseCommand(CLI::App& program, std::stop_token stop);
 void addRunCommand(CLI::App& program, std::stop_token stop);
 void addPerplexityCommand(CLI::App& program, std::stop_token stop);
 void addDevicesCommand(CLI::App& program, std::stop_token stop);

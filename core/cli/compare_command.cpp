@@ -5,6 +5,8 @@
 #include "core/cli/commands.h"
 #include "core/cli/output.h"
 #include "core/engine/compare.h"
+#include "core/engine/knobs.h"
+#include "core/engine/preset.h"
 #include "core/engine/scenario_run.h"
 #include "core/error.h"
 #include "core/model/model_store.h"
@@ -25,13 +27,14 @@ constexpr const char* kDefaultModel = "default";
 
 struct Options {
   std::string scenario;
+  std::string preset;
   std::string open;
   std::string model;
   std::string a;
   std::string b;
   std::vector<std::string> outputs;
   core::CompareSetup setup;
-  int num_requests = 16;
+  int num_requests = 0;  // 0: the preset's
   bool no_probe = false;
   core::EngineOptions engine;
   bool json = false;
@@ -80,15 +83,26 @@ std::string comparisonText(const core::Comparison& comparison) {
   return text;
 }
 
+// The preset, or one that only says what the flags say.
+core::Preset presetOf(const Options& options) {
+  core::Preset preset = options.preset.empty() ? core::Preset{} : core::findPreset(options.preset);
+  if (!options.scenario.empty()) preset.scenario = options.scenario;
+  if (!options.model.empty()) preset.model = options.model;
+  if (options.num_requests > 0) preset.num_requests = options.num_requests;
+  return preset;
+}
+
 core::Comparison measure(Options& options, const std::stop_token& stop) {
+  const core::Preset preset = presetOf(options);
   core::CompareSetup& setup = options.setup;
-  setup.scenario = core::withEnd(core::findScenario(options.scenario), options.num_requests);
+  setup.scenario = core::withEnd(core::findScenario(preset.scenario), preset.num_requests);
   setup.probe = !options.no_probe;
   const core::EngineOptions common = core::optionsOf(setup.scenario, options.engine);
-  core::LaneSource a{.model = {}, .backend = {}, .options = withKnobs(common, "--a", options.a)};
-  core::LaneSource b{.model = {}, .backend = {}, .options = withKnobs(common, "--b", options.b)};
+  core::LaneSource a, b;
+  a.options = withKnobs(core::withKnobs(common, preset.a), "--a", options.a);
+  b.options = withKnobs(core::withKnobs(common, preset.b), "--b", options.b);
 
-  std::string source = options.model.empty() ? setup.scenario.model : options.model;
+  std::string source = preset.model.empty() ? setup.scenario.model : preset.model;
   if (source.empty()) source = kDefaultModel;
   a.backend = core::makeBackend(a.options.device, a.options.threads);
   b.backend = core::makeBackend(b.options.device, b.options.threads);
@@ -96,12 +110,14 @@ core::Comparison measure(Options& options, const std::stop_token& stop) {
   const auto show = [&](std::string_view what, double) {
     if (!options.json) print(fmt::format("[{}]\n", what));
   };
-  return core::compare(a, b, setup, show, stop);
+  core::Comparison comparison = core::compare(a, b, setup, show, stop);
+  comparison.notices = core::presetNotices(preset, a.model, setup.scenario, comparison.limits);
+  return comparison;
 }
 
 void run(Options options, const std::stop_token& stop) {
-  if (options.scenario.empty() == options.open.empty()) {
-    throw core::Error("compare: name a SCENARIO to run, or --open FILE");
+  if ((options.scenario.empty() && options.preset.empty()) == options.open.empty()) {
+    throw core::Error("compare: name a SCENARIO or a --preset to run, or --open FILE");
   }
   const core::Comparison comparison =
       options.open.empty() ? measure(options, stop) : core::openComparison(options.open);
@@ -119,13 +135,14 @@ void addCompareCommand(CLI::App& program, std::stop_token stop) {
   auto options = std::make_shared<Options>();
   CLI::App& command = *program.add_subcommand("compare", "Two settings on the same work: what the difference is worth");
   command.add_option("SCENARIO", options->scenario, "A file, or the id of one that comes with the program");
+  command.add_option("--preset", options->preset, "Two settings with the work that shows the difference");
   command.add_option("--open", options->open, "Show a comparison that --out wrote, without the model");
   command.add_option("--a", options->a, "Knobs of lane A on top of the scenario's: block-size=8,kv-layout=paged");
   command.add_option("--b", options->b, "Knobs of lane B");
   command.add_option("--model", options->model, "A GGUF file, \"default\", or \"synthetic:NAME[:FORMAT]\"");
   core::CompareSetup& setup = options->setup;
   addCount(command, "--repeats", setup.repeats, 1, "Measured runs of both lanes; one more warms up and is dropped");
-  addCount(command, "--requests", options->num_requests, 1, "Requests of a scenario without end");
+  addCount(command, "--requests", options->num_requests, 1, "Requests of a scenario without end; 16")->default_str("");
   addCount(command, "--quality-tokens", setup.quality_tokens, 0, "Tokens whose logits are compared; 0: none");
   command.add_flag("--no-probe", options->no_probe, "Don't probe the machine around every repeat");
   command.add_option("--out", options->outputs, "Write it to FILE.json, FILE.csv or FILE.html; may be given again")

@@ -44,6 +44,7 @@ int run(int argc, char** argv) {
   inferoscope::cli::addConvertCommand(program, signals.token());
   inferoscope::cli::addBenchCommand(program, signals.token());
   inferoscope::cli::addCompareCommand(program, signals.token());
+  inferoscope::cli::addAdviseCommand(program, signals.token());
   inferoscope::cli::addRunCommand(program, signals.token());
   inferoscope::cli::addPerplexityCommand(program, signals.token());
   inferoscope::cli::addDevicesCommand(program, signals.token());

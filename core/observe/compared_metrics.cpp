@@ -35,7 +35,17 @@ std::vector<ComparedMetric> makeTable() {
          const Value read = run.bytesPerToken(&OpCost::kv_read);
          return read ? Value(*read + *run.bytesPerToken(&OpCost::kv_write)) : std::nullopt;
        }},
+      {"activation_bytes_per_token", "of these, activations", "bytes", kAmount,
+       [](Run run) { return run.bytesPerToken(&OpCost::activations); }},
+      {"score_bytes_per_token", "of these, attention scores", "bytes", kAmount,
+       [](Run run) { return run.bytesPerToken(&OpCost::scores); }},
       {"kv_waste", "KV slots held and not written", "share", kAmount, [](Run run) { return Value(run.kv.waste()); }},
+      {"kv_reserved", "of these, for tokens to come", "share", kAmount,
+       [](Run run) { return Value(run.kv.reservedShare()); }},
+      {"kv_internal", "of these, never to be used", "share", kAmount,
+       [](Run run) { return Value(run.kv.internalShare()); }},
+      {"kv_external", "KV slots of no use by their shape", "share", kAmount,
+       [](Run run) { return Value(run.kv.externalShare()); }},
       {"max_concurrent", "Most sequences at once", "", kAmount, [](Run run) { return Value(run.max_concurrent); }},
       {"mean_concurrent", "Sequences at once, mean", "", kAmount, [](Run run) { return Value(run.mean_concurrent); }},
       {"preemptions", "Preemptions", "", kAmount, [](Run run) { return Value(double(run.num_preemptions)); }},
@@ -94,7 +104,8 @@ Difference differenceOf(const ComparedMetric& metric, std::span<const Pair> pair
     difference.ci95 = estimate->ci95;
     difference.num_pairs = estimate->num_pairs;
   }
-  difference.verdict = verdictWords(metric.kind, difference.a, difference.b, estimate);
+  const bool alone = difference.num_pairs == 1;  // no interval, and nothing to be sure by
+  difference.verdict = alone ? "one sample" : verdictWords(metric.kind, difference.a, difference.b, estimate);
   return difference;
 }
 

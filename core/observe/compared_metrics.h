@@ -49,7 +49,8 @@ struct Difference {
 // Pairs of A's and B's figures -> the answer. Pairs where either has none are left out by the caller.
 Difference differenceOf(const ComparedMetric& metric, std::span<const Pair> pairs, std::uint64_t seed);
 
-// "B is 1.8x faster", "B has 2.5x less", "no clear difference", "only B has any", "not measured".
+// "B is 1.8x faster", "B has 2.5x less", "no clear difference", "only B has any", "not measured". Of more than one
+// pair; a Difference of one says "one sample".
 std::string verdictWords(MetricKind kind, std::optional<double> a, std::optional<double> b,
                          const std::optional<RatioEstimate>& estimate);
 

@@ -225,6 +225,7 @@ class TestCompare : public QObject {
     QCOMPARE(difference.a.value(), a);
     QCOMPARE(difference.b.value(), b);
     QVERIFY(differenceOf(metric, {}, 1).verdict == "not measured");
+    QVERIFY(differenceOf(metric, std::vector<Pair>{{a, b}}, 1).verdict == "one sample");
   }
 };
 
