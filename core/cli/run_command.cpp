@@ -3,7 +3,9 @@
 #include "core/cli/arguments.h"
 #include "core/cli/commands.h"
 #include "core/cli/output.h"
+#include "core/engine/kv_plan.h"
 #include "core/engine/scenario_run.h"
+#include "core/engine/shadow_trace.h"
 #include "core/error.h"
 #include "core/model/model_store.h"
 #include "core/observe/step_json.h"
@@ -27,6 +29,7 @@ struct Options {
   std::string steps_file;
   int num_requests = 16;
   core::ServiceGoal goal;
+  bool shadow = false;
   std::vector<std::pair<std::string_view, std::string>> knobs;  // as given, on top of the scenario's
   bool json = false;
 };
@@ -93,6 +96,17 @@ std::string summaryText(const core::RunSummary& run) {
   return text;
 }
 
+std::string shadowText(const std::vector<core::ShadowRun>& runs) {
+  std::string text = fmt::format("\n{:<16}{:>8}{:>10}{:>10}{:>10}{:>9}{:>9}{:>13}\n", "allocator", "waste", "reserved",
+                                 "internal", "external", "at most", "on mean", "preemptions");
+  for (const core::ShadowRun& run : runs) {
+    text += fmt::format("{:<16}{:>7.1f}%{:>9.1f}%{:>9.1f}%{:>9.1f}%{:>9}{:>9.1f}{:>13}\n", run.policy.name(),
+                        100 * run.mean.waste(), 100 * run.mean.reservedShare(), 100 * run.mean.internalShare(),
+                        100 * run.mean.externalShare(), run.most_at_once, run.mean_at_once, run.num_preempted);
+  }
+  return text;
+}
+
 void run(const Options& options, const std::stop_token& stop) {
   const core::Scenario scenario = core::withEnd(core::findScenario(options.scenario), options.num_requests);
   const core::EngineOptions engine = engineOptions(options, scenario);
@@ -104,15 +118,26 @@ void run(const Options& options, const std::stop_token& stop) {
   const std::shared_ptr<core::Backend> backend = core::makeBackend(engine.device, engine.threads);
   const auto model = core::loadModel(source, *backend, {}, stop);
   core::Lane lane(model, backend, engine);
-  const auto keep = [&](const core::StepRecord& step, const core::Snapshot&) {
+  core::ShadowTrace trace;
+  int num_slots = 0;
+  const auto keep = [&](const core::StepRecord& step, const core::Snapshot& after) {
     if (steps) steps->add(step);
+    if (options.shadow) trace.add(after);
+    num_slots = static_cast<int>(after.blocks.size()) * after.block_size;
   };
   const core::RunSummary summary = core::runScenario(lane, scenario, options.goal, keep, stop);
   if (steps) steps->close();
+  std::vector<core::ShadowRun> shadows;
+  if (options.shadow) {
+    const int max_len = core::planKv(model->config, engine).max_len;
+    shadows = core::replayAll(trace.requests(), num_slots, max_len, engine.max_sequences);
+  }
   if (options.json) {
-    printJson(core::runJson(summary));
+    nlohmann::ordered_json json = core::runJson(summary);
+    if (options.shadow) json["shadow"] = core::shadowJson(shadows);
+    printJson(json);
   } else {
-    print(summaryText(summary));
+    print(summaryText(summary) + (options.shadow ? shadowText(shadows) : ""));
   }
 }
 
@@ -132,6 +157,8 @@ void addRunCommand(CLI::App& program, std::stop_token stop) {
   command.add_option("--goal-tpot", options->goal.tpot_ms, "Most ms a token of a request that counts as good")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  command.add_flag("--shadow", options->shadow,
+                   "Replay its requests through other KV allocators, and show their waste");
   addKnobs(command,
            [options](std::string_view id, const std::string& value) { options->knobs.emplace_back(id, value); });
   addJson(command, options->json);

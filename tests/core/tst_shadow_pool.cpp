@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/cache/shadow_pool.h"
+#include "core/engine/scenario_run.h"
+#include "core/engine/shadow_trace.h"
 #include "tests/support/lanes.h"
 
 #include <QTest>
 
+#include <nlohmann/json.hpp>
 #include <random>
 
 using namespace inferoscope;
@@ -127,6 +130,36 @@ class TestShadowPool : public QObject {
     QCOMPARE(most_paged, 12);
     QVERIFY2(most_contiguous >= 1 && most_contiguous < 6, qPrintable(QString::number(most_contiguous)));
     for (const ShadowAllocators::Point& point : shadows.now()) QCOMPARE(point.num_held, 0);
+  }
+
+  // What a run had to place, as the other allocators get it.
+  void aRunGivesItsTrace() {
+    Lane lane = clockedLane();
+    ShadowTrace trace;
+    const RunSummary summary = runScenario(lane, twelveRequests(), {},
+                                           [&](const StepRecord&, const Snapshot& after) { trace.add(after); }, {});
+    const std::vector<ShadowRequest> requests = trace.requests();
+    QCOMPARE(requests.size(), std::size_t(12));
+    QCOMPARE(requests.front().arrival_step, 0);
+    QVERIFY(requests.back().arrival_step > 5);
+    std::int64_t num_prompt = 0, num_output = 0;
+    for (const ShadowRequest& request : requests) {
+      num_prompt += request.prompt;
+      num_output += request.output;
+    }
+    QCOMPARE(num_prompt, summary.num_prompt_tokens);
+    QCOMPARE(num_output, summary.num_output_tokens);
+
+    const std::vector<ShadowRun> runs = replayAll(requests, 4096, 512, 16);
+    QCOMPARE(runs.size(), shadowPolicies().size());
+    const auto wasteOf = [&](const std::string& name) {
+      return std::ranges::find(runs, name, [](const ShadowRun& run) { return run.policy.name(); })->mean.waste();
+    };
+    QVERIFY(wasteOf("contiguous") > wasteOf("power of two"));
+    QVERIFY(wasteOf("paged 16") < wasteOf("paged 64"));
+    const auto json = shadowJson(runs);
+    QCOMPARE(json.size(), runs.size());
+    QCOMPARE(json.at(0).at("curve").at(0).size(), std::size_t(5));
   }
 };
 
