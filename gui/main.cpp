@@ -86,6 +86,7 @@ struct Options {
   QStringList knobs;  // id=value
   bool reset_layout = false;
   QString theme;
+  QString compare;  // preset id
   QString screenshots;
   double seconds = 5;
 };
@@ -103,12 +104,15 @@ QString parse(const QApplication& app, Options& options) {
   const QCommandLineOption reset(QStringLiteral("reset-layout"), QStringLiteral("Starts with the default layout."));
   const QCommandLineOption theme(QStringLiteral("theme"), QStringLiteral("dark, light, or as the system says."),
                                  QStringLiteral("name"));
+  const QCommandLineOption compare(QStringLiteral("compare"),
+                                   QStringLiteral("Compares the two settings of a preset, e.g. paged-contiguous."),
+                                   QStringLiteral("preset"));
   const QCommandLineOption shots(QStringLiteral("screenshots"),
                                  QStringLiteral("Runs, writes pictures of the window and of each view, and quits."),
                                  QStringLiteral("folder"));
   const QCommandLineOption after(QStringLiteral("after"), QStringLiteral("Seconds to run before the pictures (5)."),
                                  QStringLiteral("seconds"));
-  parser.addOptions({scenario, set, reset, theme, shots, after});
+  parser.addOptions({scenario, set, reset, theme, compare, shots, after});
   parser.addHelpOption();
   parser.addVersionOption();
   parser.process(app);
@@ -121,6 +125,7 @@ QString parse(const QApplication& app, Options& options) {
   if (parser.isSet(theme) && options.theme != QLatin1String("dark") && options.theme != QLatin1String("light")) {
     return QStringLiteral("--theme: \"%1\" is neither dark nor light").arg(options.theme);
   }
+  options.compare = parser.value(compare);
   options.screenshots = parser.value(shots);
   if (parser.isSet(after)) {
     bool ok = false;
@@ -168,6 +173,7 @@ int runWorkbench(QApplication& app) {
   session.applyOptions(engine);
   window.show();
   window.openModel(options.model);
+  if (!options.compare.isEmpty()) window.comparePreset(options.compare);
   if (options.screenshots.isEmpty()) return QApplication::exec();
 
   gui::takeScreenshots(window, session, options.screenshots, options.seconds);

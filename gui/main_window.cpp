@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "gui/main_window.h"
 
+#include "core/engine/knobs.h"
 #include "gui/paint/number_format.h"
 #include "gui/settings.h"
 #include "gui/views/view_catalog.h"
@@ -23,11 +24,12 @@
 namespace inferoscope::gui {
 namespace {
 
-constexpr int kLayoutVersion = 2;
+constexpr int kLayoutVersion = 3;
 constexpr int kProgressMilliseconds = 200;
 constexpr double kPresentationScale = 1.5;
 constexpr int kLowWindow = 850;  // lower windows have room for fewer docks
 constexpr int kLeftWidth = 300;
+constexpr int kMeasuredRequests = 12;  // of a workload without end
 
 }  // namespace
 
@@ -44,6 +46,7 @@ MainWindow::MainWindow(Session& session, std::vector<core::Scenario> scenarios, 
   buildMenus();
   connectSession();
   connectPanels();
+  connectCompare();
   restoreDefaultLayout();
   setFocus();  // nobody's yet: else the first view would have it
 }
@@ -82,6 +85,9 @@ void MainWindow::buildDocks() {
   m_workload = new WorkloadPanel(m_scenarios);
   m_prompt = new PromptPanel;
   m_model = new ModelPanel;
+  m_compare = new ComparePanel(core::builtinPresets());
+  m_verdict = new VerdictPanel;
+  m_advice = new AdvicePanel;
   for (const ViewRow& row : viewCatalog()) {
     View* view = row.make(m_selection, this);
     m_views.push_back(view);
@@ -97,12 +103,15 @@ void MainWindow::buildDocks() {
   addDock(QStringLiteral("knobs"), tr("Knobs"), m_knobs, QStringLiteral("Alt+K"));
   addDock(QStringLiteral("model"), tr("Model and machine"), m_model, QStringLiteral("Alt+M"));
   addDock(QStringLiteral("ask"), tr("Ask"), m_prompt, QStringLiteral("Alt+A"));
+  addDock(QStringLiteral("compare"), tr("Compare"), m_compare, QStringLiteral("Alt+C"));
+  addDock(QStringLiteral("verdict"), tr("Verdict"), m_verdict, QStringLiteral("Alt+J"));
+  addDock(QStringLiteral("advice"), tr("What would help most"), m_advice, QStringLiteral("Alt+H"));
 }
 
 // Which docks share a place, the first one in front. A low window has fewer places. A view that is named nowhere joins
 // those of cost.
 QList<QStringList> MainWindow::dockGroups(bool low) const {
-  QList<QStringList> groups = {{"workload"}, {"knobs", "model"}, {"kv-map", "block-table"}};
+  QList<QStringList> groups = {{"workload"}, {"knobs", "compare", "model"}, {"kv-map", "block-table", "verdict"}};
   if (low) {
     groups += {{"batch-lanes", "requests", "waiting", "latency"}, {"token-stream", "ask"}};
   } else {
@@ -115,6 +124,7 @@ QList<QStringList> MainWindow::dockGroups(bool low) const {
   for (const ViewRow& row : viewCatalog()) {
     if (const QString id = QString::fromLatin1(row.id); !named(id)) cost << id;
   }
+  cost << QStringLiteral("advice");
   groups.push_back(cost);
   return groups;
 }
@@ -178,7 +188,7 @@ void MainWindow::buildMenus() {
   for (const ViewRow& row : viewCatalog())
     view->addAction(m_docks.value(QString::fromLatin1(row.id))->toggleViewAction());
   view->addSeparator();
-  for (const char* id : {"workload", "knobs", "model", "ask"}) {
+  for (const char* id : {"workload", "knobs", "model", "ask", "compare", "verdict", "advice"}) {
     view->addAction(m_docks.value(QString::fromLatin1(id))->toggleViewAction());
   }
   view->addSeparator();
@@ -241,6 +251,68 @@ void MainWindow::connectPanels() {
     if (m_session.runState() == RunState::kPaused) m_prompt->showHint(tr("The engine is paused: press Run."));
   });
   m_session.setScenario(m_workload->scenario());
+}
+
+void MainWindow::connectCompare() {
+  connect(&m_session, &Session::lanesStarted, this, [this] {
+    m_selection.clear();
+    for (View* view : m_views) view->showModel(*m_session.model());
+    m_headline->showModel(*m_session.model());
+  });
+  connect(&m_session, &Session::modelLoaded, m_compare, &ComparePanel::showModel);
+  connect(&m_session, &Session::optionsInForce, m_compare, &ComparePanel::showOptions);
+  connect(&m_session, &Session::presetChecked, m_compare, &ComparePanel::showNotices);
+  connect(&m_session, &Session::comparisonStarted, m_compare, &ComparePanel::showStarted);
+  connect(&m_session, &Session::comparisonProgress, m_compare, &ComparePanel::showProgress);
+  connect(&m_session, &Session::comparisonProgress, m_verdict, &VerdictPanel::showProgress);
+  connect(&m_session, &Session::comparisonChanged, this,
+          [this](const std::shared_ptr<const core::Comparison>& comparison, bool finished) {
+            m_verdict->showComparison(comparison, finished);
+            if (!finished) return;
+            m_compare->showFinished(tr("Done. Run goes on with one lane."));
+            m_advice->showMeasured(*comparison);
+          });
+  connect(&m_session, &Session::comparisonEnded, this, [this](const QString& reason) {
+    m_compare->showFinished(reason.isEmpty() ? tr("Stopped.") : reason);
+    m_verdict->showEnded();
+  });
+  connect(&m_session, &Session::adviceGiven, m_advice, &AdvicePanel::showAdvice);
+  connect(&m_session, &Session::adviceRefused, m_advice, &AdvicePanel::showRefusal);
+  connect(m_workload, &WorkloadPanel::scenarioChanged, m_compare, &ComparePanel::showWorkload);
+  connect(m_compare, &ComparePanel::presetChosen, &m_session, &Session::checkPreset);
+  connect(m_compare, &ComparePanel::startClicked, this, &MainWindow::startComparison);
+  connect(m_compare, &ComparePanel::stopClicked, &m_session, &Session::endComparison);
+  connect(m_compare, &ComparePanel::modelWanted, this, &MainWindow::openModel);
+  connect(m_verdict, &VerdictPanel::failed, this, &MainWindow::showMessage);
+  connect(m_advice, &AdvicePanel::wanted, &m_session, &Session::advise);
+  connect(m_advice, &AdvicePanel::measureClicked, this, &MainWindow::measureSwitch);
+  m_compare->showWorkload(m_workload->scenario());
+}
+
+void MainWindow::startComparison(const CompareOrder& order) {
+  m_docks.value(QStringLiteral("verdict"))->raise();
+  m_session.compare(order);
+}
+
+// What is in force against the same with one switch turned, on the work of now.
+void MainWindow::measureSwitch(const QString& knob, const QString& value) {
+  const std::optional<core::Scenario> scenario = m_workload->scenario();
+  if (!scenario) return showMessage(tr("There is no workload to compare on: choose one."));
+  CompareOrder order{.preset = {}, .scenario = *scenario, .a = m_session.options(), .b = m_session.options()};
+  order.preset.num_requests = kMeasuredRequests;
+  const std::string problem = core::setKnob(order.b, knob.toStdString(), value.toStdString());
+  if (!problem.empty()) return showMessage(QString::fromStdString(problem));
+  startComparison(order);
+}
+
+void MainWindow::comparePreset(const QString& id) {
+  core::findPreset(id.toStdString());
+  m_compare->choosePreset(id);
+  const auto start = [this] {
+    if (const auto order = m_compare->order()) startComparison(*order);
+  };
+  if (m_session.model()) return start();
+  connect(&m_session, &Session::modelLoaded, this, start, Qt::SingleShotConnection);
 }
 
 void MainWindow::openModel(const QString& source) {

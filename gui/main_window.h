@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "gui/panels/advice_panel.h"
+#include "gui/panels/compare_panel.h"
 #include "gui/panels/headline_panel.h"
 #include "gui/panels/knobs_panel.h"
 #include "gui/panels/message_bar.h"
 #include "gui/panels/model_panel.h"
 #include "gui/panels/prompt_panel.h"
+#include "gui/panels/verdict_panel.h"
 #include "gui/panels/workload_panel.h"
 #include "gui/session/selection.h"
 #include "gui/session/session.h"
@@ -32,6 +35,8 @@ class MainWindow : public QMainWindow {
   void restoreDefaultLayout();
   void openModel(const QString& source);
   void useScenario(const core::Scenario& scenario);
+  // Compares this preset's settings as soon as a model is there. Throws Error that names those that exist.
+  void comparePreset(const QString& id);
   // `options` with the knobs that the chosen scenario sets.
   core::EngineOptions withScenario(core::EngineOptions options) const;
   void showMessage(const QString& text) { m_message->showMessage(text); }
@@ -50,6 +55,9 @@ class MainWindow : public QMainWindow {
   void buildMenus();
   void connectSession();
   void connectPanels();
+  void connectCompare();
+  void measureSwitch(const QString& knob, const QString& value);
+  void startComparison(const CompareOrder& order);
   QDockWidget* addDock(const QString& id, const QString& title, QWidget* content, const QString& shortcut);
   QList<QStringList> dockGroups(bool low) const;
   void placeDocks();
@@ -72,6 +80,9 @@ class MainWindow : public QMainWindow {
   WorkloadPanel* m_workload = nullptr;
   PromptPanel* m_prompt = nullptr;
   ModelPanel* m_model = nullptr;
+  ComparePanel* m_compare = nullptr;
+  VerdictPanel* m_verdict = nullptr;
+  AdvicePanel* m_advice = nullptr;
   std::vector<View*> m_views;
   QMap<QString, QDockWidget*> m_docks;  // by id
   QTimer m_progress_timer;

@@ -24,9 +24,9 @@ bool write(QWidget& widget, const QString& file) {
   return false;
 }
 
-// A view behind the tab of another is not as large as people see it.
-void bringForward(const View& view) {
-  if (auto* dock = qobject_cast<QDockWidget*>(view.parentWidget())) dock->raise();
+// What lies behind the tab of another is not as large as people see it.
+void bringForward(QDockWidget& dock) {
+  dock.raise();
   QApplication::processEvents();
   QApplication::processEvents();  // what it does once it is in its place
 }
@@ -35,9 +35,9 @@ void writeAll(MainWindow& window, const QString& folder) {
   const QDir dir(folder);
   if (!dir.mkpath(QStringLiteral("."))) return fail(QStringLiteral("%1: can't be made a folder").arg(folder));
   if (!write(window, dir.filePath(QStringLiteral("window.png")))) return;
-  for (View* view : window.views()) {
-    bringForward(*view);
-    if (!write(*view, dir.filePath(view->objectName() + QStringLiteral(".png")))) return;
+  for (QDockWidget* dock : window.findChildren<QDockWidget*>()) {
+    bringForward(*dock);
+    if (!write(*dock->widget(), dir.filePath(dock->widget()->objectName() + QStringLiteral(".png")))) return;
   }
   QApplication::exit(0);
 }

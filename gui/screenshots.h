@@ -8,8 +8,8 @@ namespace inferoscope::gui {
 class MainWindow;
 class Session;
 
-// Once the workload has run for so long, writes window.png and one picture a view, named by its id, and ends the
-// program: 0, or 1 with a message if the model can't be loaded or a picture can't be written. Both must outlive it.
+// Once the workload has run for so long, writes window.png and one picture a view and panel, named by its id, and ends
+// the program: 0, or 1 with a message if the model can't be loaded or a picture can't be written. Both must outlive it.
 void takeScreenshots(MainWindow& window, Session& session, const QString& folder, double seconds);
 
 }  // namespace inferoscope::gui

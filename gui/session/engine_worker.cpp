@@ -14,6 +14,7 @@ namespace inferoscope::gui {
 namespace {
 
 constexpr std::chrono::milliseconds kProgressInterval{50};
+constexpr std::size_t kRecentSteps = 400;  // enough to know every kernel in use by
 
 ModelInfo describe(const core::Model& model, const core::EngineOptions& options) {
   return {.config = model.config,
@@ -82,9 +83,13 @@ bool EngineWorker::tryLoad(const std::string& source, std::stop_token cancel) {
     const auto model = core::loadModel(source, *backend, report, std::move(cancel));
     core::Lane lane_a(model, backend, m_options);
     lane_a.setWorkload(m_scenario);
+    if (comparing()) emit comparisonEnded({});
+    m_comparison.reset();
     m_experiment = std::make_unique<core::Experiment>(std::move(lane_a));
     if (m_backend != backend) m_limits.clear();  // of another device
     m_backend = std::move(backend);
+    m_model = model;
+    m_recent.clear();
     showLoaded(*model);
     return true;
   } catch (const core::Cancelled&) {
@@ -117,7 +122,7 @@ void EngineWorker::ensureLimits() {
 }
 
 void EngineWorker::probe() {
-  if (lane() == nullptr) return;
+  if (!m_model || comparing()) return;
   try {
     const core::MachineLimits limits = core::probeAndKeep(*m_backend, m_stop);
     m_limits[limits.num_threads] = limits;
@@ -130,12 +135,17 @@ void EngineWorker::probe() {
 // Another device needs the weights in its own memory: the model is opened anew there. If it can't be, nothing changes.
 void EngineWorker::moveToDevice(const core::EngineOptions& options) {
   const core::EngineOptions before = std::exchange(m_options, options);
-  if (tryLoad(lane()->engine().model().source, {})) return ensureLimits();
+  if (tryLoad(m_model->source, {})) return ensureLimits();
   m_options = before;
   emit optionsRefused(tr("device: the model can't be opened on %1").arg(QString::fromStdString(options.device)));
 }
 
 void EngineWorker::applyOptions(const core::EngineOptions& options) {
+  if (comparing()) {
+    emit optionsRefused(tr("two settings are being compared; stop that first"));
+    return;
+  }
+  toOneLane();
   if (lane() != nullptr && options.device != m_options.device) return moveToDevice(options);
   if (lane() != nullptr) {
     const std::string refusal = lane()->engine().apply(options);
@@ -153,11 +163,11 @@ void EngineWorker::applyOptions(const core::EngineOptions& options) {
 
 void EngineWorker::setScenario(const std::optional<core::Scenario>& scenario) {
   m_scenario = scenario;
-  if (lane() != nullptr) reset();
+  if (toOneLane()) reset();
 }
 
 void EngineWorker::run() {
-  if (lane() == nullptr) return;
+  if (!comparing() && !toOneLane()) return;
   setState(RunState::kRunning);
   postStep();
 }
@@ -166,12 +176,13 @@ void EngineWorker::pause() {
   if (m_state != RunState::kRunning) return;
   m_step_timer.stop();
   setState(RunState::kPaused);
-  publish(true);
+  if (lane() != nullptr) publish(true);
 }
 
 void EngineWorker::stepOnce() {
-  if (lane() == nullptr) return;
+  if (!comparing() && !toOneLane()) return;
   pause();
+  if (comparing()) return advanceComparison();
   stepNow();
   publish(true);
 }
@@ -182,7 +193,7 @@ void EngineWorker::setStepDelay(int milliseconds) {
 }
 
 void EngineWorker::reset() {
-  if (lane() == nullptr) return;
+  if (!toOneLane()) return;
   lane()->engine().reset();
   lane()->setWorkload(m_scenario);
   publish(true);
@@ -191,8 +202,9 @@ void EngineWorker::reset() {
 
 void EngineWorker::submit(const std::string& text, core::Request request) {
   const QString label = QString::fromStdString(request.label);
-  if (lane() == nullptr) {
-    emit requestRefused(label, tr("no model is loaded; open one first"));
+  if (!toOneLane()) {
+    emit requestRefused(label, comparing() ? tr("two settings are being compared; stop that first")
+                                           : tr("no model is loaded; open one first"));
     return;
   }
   const core::Model& model = lane()->engine().model();
@@ -226,6 +238,11 @@ void EngineWorker::postStep() {
 
 void EngineWorker::onStepDue() {
   if (m_state != RunState::kRunning || m_stop.stop_requested()) return;
+  if (comparing()) {
+    advanceComparison();
+    if (m_state == RunState::kRunning) postStep();
+    return;
+  }
   stepNow();
   const bool more = m_state == RunState::kRunning && !lane()->idle();
   publish(!more);
@@ -234,7 +251,10 @@ void EngineWorker::onStepDue() {
 
 void EngineWorker::stepNow() {
   try {
-    if (const auto record = lane()->step(m_stop)) m_mailbox->putStep(record);
+    if (const auto record = lane()->step(m_stop)) {
+      m_mailbox->putStep(record);
+      keepForAdvice(record);
+    }
   } catch (const std::exception& error) {
     setState(RunState::kPaused);
     emit engineFailed(QString::fromUtf8(error.what()));

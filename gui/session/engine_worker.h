@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/engine/comparison_run.h"
 #include "core/engine/experiment.h"
 #include "core/engine/memory_estimate.h"
+#include "core/engine/prediction.h"
 #include "core/engine/workload.h"
 #include "core/options.h"
+#include "gui/session/compare_order.h"
 #include "gui/session/frame.h"
 #include "gui/session/frame_mailbox.h"
 
@@ -13,17 +16,22 @@
 #include <QTimer>
 
 #include <atomic>
+#include <chrono>
+#include <deque>
 #include <exception>
 #include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 namespace inferoscope::gui {
 
 // Owns the experiment and drives it on the worker thread: one step, then the event loop again, so that commands land
-// between steps. Its methods are called there, by queued calls; it answers by signals with values.
+// between steps. Its methods are called there, by queued calls; it answers by signals with values. Besides the one lane
+// of every day there may be a comparison: it has two lanes of its own, and the one is gone until the comparison is
+// over.
 class EngineWorker : public QObject {
   Q_OBJECT
 
@@ -55,6 +63,11 @@ class EngineWorker : public QObject {
   void cancel(core::SeqId seq);
   void probe();
 
+  void compare(const CompareOrder& order, std::stop_token cancel);
+  void endComparison();  // one lane again
+  void checkPreset(const core::Preset& preset);
+  void advise(std::stop_token cancel);  // what would help the workload most
+
   // Share of the step in progress, any thread.
   double stepProgress() const;
 
@@ -74,8 +87,21 @@ class EngineWorker : public QObject {
   void requestRefused(const QString& label, const QString& reason);
   void engineFailed(const QString& message);
 
+  void comparisonStarted(const QString& what_differs);
+  // Lanes with nothing behind them: what came before is over. Their frames come through this mailbox.
+  void lanesStarted(std::shared_ptr<inferoscope::gui::FrameMailbox> mailbox);
+  void comparisonProgress(const QString& doing, double share);
+  // What may be said by now; `finished`: the answer.
+  void comparisonChanged(std::shared_ptr<const inferoscope::core::Comparison> comparison, bool finished);
+  void comparisonEnded(const QString& reason);  // before its end, or never begun; empty: as was asked for
+  void presetChecked(const QString& id, const QStringList& notices);
+  void adviceGiven(const std::vector<inferoscope::core::Advice>& advice);
+  void adviceRefused(const QString& reason);
+
  private:
-  core::Lane* lane();  // null before a model is loaded
+  bool comparing() const { return m_comparison && !m_comparison->done(); }
+  bool toOneLane();    // false: there is no model, or a comparison that is not over
+  core::Lane* lane();  // null before a model is loaded, and while two are compared
   void setState(RunState state);
   void moveToDevice(const core::EngineOptions& options);
   bool tryLoad(const std::string& source, std::stop_token cancel);
@@ -85,8 +111,20 @@ class EngineWorker : public QObject {
   void onStepDue();
   void stepNow();
   void publish(bool always);
+  void keepForAdvice(std::shared_ptr<const core::StepRecord> step);
 
-  std::shared_ptr<FrameMailbox> m_mailbox;  // of the loaded model
+  void startComparison(const CompareOrder& order);
+  core::LaneSource laneSource(const core::EngineOptions& options, const std::stop_token& cancel) const;
+  void showLanes();  // those of the present round
+  void advanceComparison();
+  void showStep(core::Round::Step step);
+  void tellComparison(bool always);
+  void failComparison(const QString& reason);
+  void restoreOneLane();
+  core::MachineLimits limitsOf(int num_threads);
+
+  std::shared_ptr<const core::Model> m_model;
+  std::shared_ptr<FrameMailbox> m_mailbox;  // of the lanes of now
   std::stop_token m_stop;
   std::shared_ptr<core::Backend> m_backend;
   std::unique_ptr<core::Experiment> m_experiment;
@@ -97,6 +135,14 @@ class EngineWorker : public QObject {
   QTimer m_step_timer;  // single shot: the next step
   int m_step_delay_ms = 0;
   std::atomic<std::shared_ptr<const core::StepProgress>> m_progress;
+
+  std::unique_ptr<core::ComparisonRun> m_comparison;  // stays when it is done, until somebody wants one lane
+  std::stop_token m_compare_cancel;
+  std::vector<std::string> m_compare_notices;
+  bool m_resume = false;  // the one lane ran before
+  int m_shown_round = -1;
+  std::chrono::steady_clock::time_point m_last_told;
+  std::deque<std::shared_ptr<const core::StepRecord>> m_recent;  // what advice is made of
 };
 
 }  // namespace inferoscope::gui

@@ -26,6 +26,7 @@ Session::Session(QObject* parent) : QObject(parent), m_worker(new EngineWorker(m
 Session::~Session() {
   m_timer.stop();
   m_load_stop.request_stop();
+  m_compare_stop.request_stop();
   m_stop.request_stop();
   m_thread.quit();
   m_thread.wait();
@@ -61,6 +62,18 @@ void Session::connectWorker() {
   connect(m_worker, &EngineWorker::requestSubmitted, this, &Session::requestSubmitted);
   connect(m_worker, &EngineWorker::requestRefused, this, &Session::requestRefused);
   connect(m_worker, &EngineWorker::engineFailed, this, &Session::engineFailed);
+  connect(m_worker, &EngineWorker::lanesStarted, this, [this](const std::shared_ptr<FrameMailbox>& mailbox) {
+    m_mailbox = mailbox;
+    m_snapshot.reset();
+    emit lanesStarted();
+  });
+  connect(m_worker, &EngineWorker::comparisonStarted, this, &Session::comparisonStarted);
+  connect(m_worker, &EngineWorker::comparisonProgress, this, &Session::comparisonProgress);
+  connect(m_worker, &EngineWorker::comparisonChanged, this, &Session::comparisonChanged);
+  connect(m_worker, &EngineWorker::comparisonEnded, this, &Session::comparisonEnded);
+  connect(m_worker, &EngineWorker::presetChecked, this, &Session::presetChecked);
+  connect(m_worker, &EngineWorker::adviceGiven, this, &Session::adviceGiven);
+  connect(m_worker, &EngineWorker::adviceRefused, this, &Session::adviceRefused);
 }
 
 // Queues a call of the worker with values.
@@ -113,6 +126,25 @@ void Session::cancelRequest(core::SeqId seq) {
 }
 void Session::probe() {
   call(&EngineWorker::probe);
+}
+
+void Session::compare(const CompareOrder& order) {
+  m_compare_stop.request_stop();  // of an earlier one, should it still run
+  m_compare_stop = std::stop_source();
+  call(&EngineWorker::compare, order, m_compare_stop.get_token());
+}
+
+void Session::endComparison() {
+  m_compare_stop.request_stop();
+  call(&EngineWorker::endComparison);
+}
+
+void Session::checkPreset(const core::Preset& preset) {
+  call(&EngineWorker::checkPreset, preset);
+}
+
+void Session::advise() {
+  call(&EngineWorker::advise, m_stop.get_token());
 }
 
 void Session::submitPrompt(const QString& text, const core::Request& rest) {

@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/engine/comparison.h"
 #include "core/engine/memory_estimate.h"
+#include "core/engine/prediction.h"
 #include "core/engine/workload.h"
 #include "core/options.h"
+#include "gui/session/compare_order.h"
 #include "gui/session/frame.h"
 #include "gui/session/frame_mailbox.h"
 
 #include <QObject>
 #include <QString>
+#include <QStringList>
 #include <QThread>
 #include <QTimer>
 
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <vector>
 
 namespace inferoscope::gui {
 
@@ -43,6 +48,11 @@ class Session : public QObject {
   void submitPrompt(const QString& text, const core::Request& rest);  // chat turn; rest: sampling, length, label
   void cancelRequest(core::SeqId seq);
   void probe();  // measures the ceilings again
+  // Two lanes instead of one, until the comparison is over and somebody runs, asks or changes something.
+  void compare(const CompareOrder& order);
+  void endComparison();                          // stops one that is not over; one lane again
+  void checkPreset(const core::Preset& preset);  // does this model show its effect? presetChecked()
+  void advise();                                 // what would help: adviceGiven() or adviceRefused()
 
   // What is known now.
   RunState runState() const { return m_state; }
@@ -67,6 +77,14 @@ class Session : public QObject {
   void requestRefused(const QString& label, const QString& reason);
   void engineFailed(const QString& message);  // a device fault; requests have ended with an error
   void frameReady(const Frame& frame);        // about 30 times a second at most
+  void lanesStarted();                        // other lanes from here on, with nothing behind them
+  void comparisonStarted(const QString& what_differs);
+  void comparisonProgress(const QString& doing, double share);
+  void comparisonChanged(const std::shared_ptr<const core::Comparison>& comparison, bool finished);
+  void comparisonEnded(const QString& reason);  // without an answer; empty: as was asked for
+  void presetChecked(const QString& id, const QStringList& notices);
+  void adviceGiven(const std::vector<core::Advice>& advice);
+  void adviceRefused(const QString& reason);
 
  private:
   void connectWorker();
@@ -78,7 +96,8 @@ class Session : public QObject {
   // Before the worker, which is made with a token of it.
   std::stop_source m_stop;
   std::stop_source m_load_stop;             // of the latest load
-  std::shared_ptr<FrameMailbox> m_mailbox;  // of the loaded model; null before
+  std::stop_source m_compare_stop;          // of the latest comparison
+  std::shared_ptr<FrameMailbox> m_mailbox;  // of the lanes of now; null before a model is loaded
   QThread m_thread;
   EngineWorker* m_worker = nullptr;  // lives on m_thread
   QTimer m_timer;

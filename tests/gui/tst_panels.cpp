@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/engine/preset.h"
+#include "gui/panels/advice_panel.h"
+#include "gui/panels/compare_panel.h"
 #include "gui/panels/headline_panel.h"
 #include "gui/panels/knobs_panel.h"
 #include "gui/panels/message_bar.h"
 #include "gui/panels/model_panel.h"
 #include "gui/panels/prompt_panel.h"
+#include "gui/panels/verdict_panel.h"
 #include "gui/panels/workload_panel.h"
 #include "tests/support/frames.h"
 
@@ -71,6 +75,44 @@ gui::Frame frameOf(std::int64_t index, core::Phase phase, double gigabytes, doub
   gui::Frame frame = tests::emptyFrame();
   frame.steps = {step};
   return frame;
+}
+
+// B gives twice the tokens in half the time, over three repeats; everything else is equal.
+std::shared_ptr<core::Comparison> someComparison() {
+  core::Comparison made{.scenario = "chat", .title = "Chat", .model = "toy", .model_name = "Toy", .num_repeats = 3};
+  core::RunSummary run;
+  run.num_output_tokens = 100;
+  run.duration_ns = 2'000'000'000;
+  made.a.run = run;
+  run.duration_ns = 1'000'000'000;
+  run.options.block_size = 64;
+  made.b.run = run;
+  for (const core::ComparedMetric& metric : core::comparedMetrics()) {
+    const auto a = metric.value(made.a.run), b = metric.value(made.b.run);
+    std::vector<core::Pair> pairs;
+    if (a && b) pairs.assign(3, core::Pair{*a, *b});
+    made.differences.push_back(core::differenceOf(metric, pairs, 1));
+  }
+  made.quality = {.num_answers = 4,
+                  .num_equal_answers = 3,
+                  .first_divergent_token = 7,
+                  .num_rows = 90,
+                  .top1_agreement = 0.98,
+                  .kl_mean = 0.0012,
+                  .kl_p99 = 0.02};
+  made.notices = {"the weights fit the cache"};
+  return std::make_shared<core::Comparison>(made);
+}
+
+// The cells of the row with this text in its first column.
+QStringList rowOf(const QWidget& panel, const QString& first) {
+  const auto* table = panel.findChild<QTreeWidget*>();
+  for (int i = 0; i < table->topLevelItemCount(); ++i) {
+    QStringList cells;
+    for (int column = 0; column < table->columnCount(); ++column) cells << table->topLevelItem(i)->text(column);
+    if (cells.front() == first) return cells;
+  }
+  return {};
 }
 
 }  // namespace
@@ -410,6 +452,145 @@ class TestPanels : public QObject {
     QVERIFY(shownBy(bar).contains(QStringLiteral("copying weights")));
     button(bar, QStringLiteral("Cancel"))->click();
     QCOMPARE(cancelled.count(), 1);
+  }
+
+  // ---- Compare, verdict, advice ------------------------------------------------------------------------------------
+
+  void presetsFillBothColumns() {
+    gui::ComparePanel panel(core::builtinPresets());
+    QSignalSpy asked(&panel, &gui::ComparePanel::presetChosen);
+    QSignalSpy started(&panel, &gui::ComparePanel::startClicked);
+    auto* start = panel.findChild<QPushButton*>(QStringLiteral("start"));
+    QVERIFY(!start->isEnabled());  // no model yet
+    panel.showModel(tests::toyModel());
+    QVERIFY(asked.count() > 0);
+    panel.choosePreset(QStringLiteral("kv-f16-q8_0"));
+    QCOMPARE(panel.findChild<QComboBox*>(QStringLiteral("kv-format-a"))->currentText(), QStringLiteral("f16"));
+    QCOMPARE(panel.findChild<QComboBox*>(QStringLiteral("kv-format-b"))->currentText(), QStringLiteral("q8_0"));
+    panel.findChild<QComboBox*>(QStringLiteral("attention-b"))->setCurrentText(QStringLiteral("naive"));
+    panel.findChild<QSpinBox*>(QStringLiteral("repeats"))->setValue(5);
+    start->click();
+    QCOMPARE(started.count(), 1);
+    const auto order = started.front().front().value<gui::CompareOrder>();
+    QCOMPARE(order.scenario.id, std::string("summarisation"));
+    QCOMPARE(order.preset.num_requests, 6);
+    QCOMPARE(order.repeats, 5);
+    QCOMPARE(core::changedKnobs(order.a, order.b).size(), std::size_t(2));
+  }
+
+  void settingsOfOnesOwnRunTheWorkload() {
+    gui::ComparePanel panel(core::builtinPresets());
+    panel.showModel(tests::toyModel());
+    panel.findChild<QComboBox*>(QStringLiteral("preset"))->setCurrentIndex(0);
+    QVERIFY(!panel.order());
+    core::Scenario work;
+    work.id = "mine";
+    panel.showWorkload(work);
+    core::EngineOptions in_force;
+    in_force.block_size = 8;
+    panel.showOptions(in_force);
+    panel.findChild<QComboBox*>(QStringLiteral("batching-b"))->setCurrentText(QStringLiteral("static"));
+    const auto order = panel.order();
+    QCOMPARE(order->scenario.id, std::string("mine"));
+    QVERIFY(order->a == in_force && order->b.block_size == 8 && order->b.batching == core::Batching::kStatic);
+  }
+
+  void presetsSayWhenTheyDoNotShow() {
+    gui::ComparePanel panel(core::builtinPresets());
+    QSignalSpy wanted(&panel, &gui::ComparePanel::modelWanted);
+    panel.showModel(tests::toyModel());
+    panel.choosePreset(QStringLiteral("paged-contiguous"));
+    panel.showNotices(QStringLiteral("threads"), {QStringLiteral("of another")});
+    QVERIFY(!shownBy(panel).contains(QStringLiteral("May not show")));
+    panel.showNotices(QStringLiteral("paged-contiguous"), {QStringLiteral("the weights fit the cache")});
+    QVERIFY(shownBy(panel).contains(QStringLiteral("May not show here: the weights fit the cache.")));
+    button(panel, QStringLiteral("Open synthetic:smollm2-135m:f16"))->click();
+    QCOMPARE(wanted.front().front().toString(), QStringLiteral("synthetic:smollm2-135m:f16"));
+  }
+
+  void comparingCanBeStopped() {
+    gui::ComparePanel panel(core::builtinPresets());
+    QSignalSpy stopped(&panel, &gui::ComparePanel::stopClicked);
+    panel.showModel(tests::toyModel());
+    panel.showStarted();
+    panel.showProgress(QStringLiteral("repeat 1 of 3"), 0.25);
+    QVERIFY(shownBy(panel).contains(QStringLiteral("repeat 1 of 3")));
+    QVERIFY(!panel.findChild<QComboBox*>(QStringLiteral("preset"))->isEnabled());
+    panel.findChild<QPushButton*>(QStringLiteral("start"))->click();
+    QCOMPARE(stopped.count(), 1);
+    panel.showFinished(QStringLiteral("Stopped."));
+    QVERIFY(panel.findChild<QComboBox*>(QStringLiteral("preset"))->isEnabled());
+  }
+
+  void verdictGivesEachFigureAWord() {
+    gui::VerdictPanel panel;
+    QVERIFY(panel.sentence().contains(QStringLiteral("Nothing compared yet")));
+    panel.showComparison(someComparison(), true);
+    QCOMPARE(panel.sentence(), QStringLiteral("Output tokens/s: B is 2x faster"));
+    QCOMPARE(rowOf(panel, QStringLiteral("Output")),
+             QStringList({QStringLiteral("Output"), QStringLiteral("50 tok/s"), QStringLiteral("100 tok/s"),
+                          QStringLiteral("+50 tok/s"), QStringLiteral("2.00×"), QStringLiteral("2.00 to 2.00"),
+                          QStringLiteral("3"), QStringLiteral("B is 2x faster"), QString()}));
+    const QString shown = shownBy(panel);
+    for (const char* words : {"block-size 16 against 64", "3 of 4 answers are equal", "number 7", "0.0012 nats",
+                              "same in 98%", "Note: the weights fit the cache.", "3 repeats, 0 dropped"}) {
+      QVERIFY2(shown.contains(QString::fromUtf8(words)), qPrintable(shown));
+    }
+    panel.showProgress(QStringLiteral("repeat 1 of 3"));
+    panel.showComparison(someComparison(), false);
+    QCOMPARE(panel.sentence(), QStringLiteral("So far (repeat 1 of 3): B is 2x faster"));
+  }
+
+  void aLaneStaysAsABaseline() {
+    gui::VerdictPanel panel;
+    panel.showComparison(someComparison(), true);
+    auto* table = panel.findChild<QTreeWidget*>();
+    QVERIFY(table->isColumnHidden(table->columnCount() - 1));
+    panel.pin(true);
+    auto other = someComparison();
+    other->b.run.duration_ns = 500'000'000;
+    panel.showComparison(other, true);
+    QVERIFY(!table->isColumnHidden(table->columnCount() - 1));
+    QCOMPARE(rowOf(panel, QStringLiteral("Output")).back(), QStringLiteral("100 tok/s"));
+    QVERIFY(table->headerItem()->text(table->columnCount() - 1).contains(QStringLiteral("Chat, lane B")));
+  }
+
+  void aComparisonIsSavedAndOpened() {
+    const QTemporaryDir folder;
+    gui::VerdictPanel panel;
+    QSignalSpy failed(&panel, &gui::VerdictPanel::failed);
+    panel.showComparison(someComparison(), true);
+    for (const char* name : {"c.json", "c.csv", "c.html"}) panel.save(folder.filePath(QString::fromLatin1(name)));
+    QCOMPARE(QDir(folder.path()).entryList(QDir::Files).size(), 3);
+    gui::VerdictPanel other;
+    other.open(folder.filePath(QStringLiteral("c.json")));
+    QCOMPARE(other.sentence(), panel.sentence());
+    QCOMPARE(failed.count(), 0);
+    panel.open(folder.filePath(QStringLiteral("c.csv")));
+    panel.save(folder.filePath(QStringLiteral("c.txt")));
+    QCOMPARE(failed.count(), 2);
+    QCOMPARE(panel.sentence(), other.sentence());  // the old one stays
+  }
+
+  void adviceIsRankedAndMeasured() {
+    gui::AdvicePanel panel;
+    QSignalSpy wanted(&panel, &gui::AdvicePanel::wanted);
+    QSignalSpy measure(&panel, &gui::AdvicePanel::measureClicked);
+    panel.findChild<QPushButton*>(QStringLiteral("predict"))->click();
+    QCOMPARE(wanted.count(), 1);
+    panel.showAdvice({{.knob = "block-size", .value = "64", .throughput_ratio = 1.5, .itl_p99_ratio = 0.5},
+                      {.knob = "attention", .value = "naive", .throughput_ratio = 0.9, .guessed = true}});
+    QVERIFY(shownBy(panel).contains(QStringLiteral("Most would help: Block size to 64, 1.50×")));
+    QCOMPARE(rowOf(panel, QStringLiteral("Attention")).at(2), QStringLiteral("0.90×, a guess"));
+    QCOMPARE(rowOf(panel, QStringLiteral("Block size")).at(3), QStringLiteral("–"));
+    panel.showMeasured(*someComparison());
+    QCOMPARE(rowOf(panel, QStringLiteral("Block size")).at(3), QStringLiteral("2.00× (2.00 to 2.00)"));
+    auto* table = panel.findChild<QTreeWidget*>();
+    table->setCurrentItem(table->topLevelItem(1));
+    panel.findChild<QPushButton*>(QStringLiteral("measure"))->click();
+    QCOMPARE(measure.front().at(0).toString(), QStringLiteral("attention"));
+    panel.showRefusal(QStringLiteral("nothing has run yet"));
+    QVERIFY(shownBy(panel).contains(QStringLiteral("nothing has run yet")));
   }
 };
 
