@@ -14,7 +14,6 @@ namespace inferoscope::gui {
 namespace {
 
 constexpr std::chrono::milliseconds kProgressInterval{50};
-constexpr std::size_t kRecentSteps = 400;  // enough to know every kernel in use by
 
 ModelInfo describe(const core::Model& model, const core::EngineOptions& options) {
   return {.config = model.config,

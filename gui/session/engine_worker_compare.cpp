@@ -14,6 +14,7 @@ namespace inferoscope::gui {
 namespace {
 
 constexpr std::chrono::milliseconds kTellInterval{700};
+constexpr std::size_t kRecentSteps = 400;  // enough to know every kernel in use by
 constexpr int kAdviceRequests = 12;  // of a workload without end
 
 QStringList texts(const std::vector<std::string>& lines) {
