@@ -29,6 +29,7 @@ constexpr int kProgressMilliseconds = 200;
 constexpr double kPresentationScale = 1.5;
 constexpr int kLowWindow = 850;  // lower windows have room for fewer docks
 constexpr int kLeftWidth = 300;
+constexpr int kVerdictHeight = 360;    // less shows a few figures only
 constexpr int kMeasuredRequests = 12;  // of a workload without end
 
 }  // namespace
@@ -290,7 +291,10 @@ void MainWindow::connectCompare() {
 }
 
 void MainWindow::startComparison(const CompareOrder& order) {
-  m_docks.value(QStringLiteral("verdict"))->raise();
+  QDockWidget* verdict = m_docks.value(QStringLiteral("verdict"));
+  verdict->raise();
+  if (verdict->height() < kVerdictHeight && !verdict->isFloating())
+    resizeDocks({verdict}, {kVerdictHeight}, Qt::Vertical);
   m_session.compare(order);
 }
 

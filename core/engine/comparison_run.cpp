@@ -217,17 +217,10 @@ std::vector<const ComparisonRun::Repeat*> ComparisonRun::counted() const {
 }
 
 std::string ComparisonRun::doing() const {
-  switch (m_stage) {
-    case Stage::kRound:
-      return m_round_index == 0 ? "warming up" : fmt::format("repeat {} of {}", m_round_index, m_setup.repeats);
-    case Stage::kProbe:
-      return "probing the machine";
-    case Stage::kLogits:
-      return "comparing logits";
-    case Stage::kDone:
-      break;
-  }
-  return "done";
+  if (m_stage == Stage::kDone) return "done";
+  if (m_stage == Stage::kLogits) return "comparing logits";
+  if (m_stage == Stage::kProbe && m_setup.probe) return "probing the machine";
+  return m_round_index == 0 ? "warming up" : fmt::format("repeat {} of {}", m_round_index, m_setup.repeats);
 }
 
 double ComparisonRun::share() const {

@@ -171,7 +171,7 @@ double Calibration::predictNs(const OpRecord& op, const MachineLimits& limits) c
       return floor_ns * found->second.measured_ns / found->second.floor_ns;
     }
   }
-  return floor_ns * kUnseen;
+  return floor_ns * (op.kernel.find("naive") == std::string_view::npos ? kUnseen : kUnseenNaive);
 }
 
 double Calibration::softwareNs() const {

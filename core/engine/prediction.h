@@ -20,10 +20,12 @@ namespace inferoscope::core {
 using LimitsOf = std::function<MachineLimits(int num_threads)>;
 
 // How much longer than its floor each kernel takes on this machine, learned from steps that were measured. A kernel
-// that was never seen is taken as kUnseen times its floor: the gain of switching to it is a guess, and said to be one.
+// that was never seen is taken as kUnseen times its floor, a naive one as kUnseenNaive: what switching to it would
+// bring is a guess, and said to be one.
 class Calibration {
  public:
   static constexpr double kUnseen = 1.5;
+  static constexpr double kUnseenNaive = 8;
 
   void add(const StepRecord& step, const MachineLimits& limits);
 

@@ -35,6 +35,7 @@ AdvicePanel::AdvicePanel(QWidget* parent) : QWidget(parent) {
   m_words = new QLabel(tr("Nothing predicted yet. Let the workload run for some seconds, then press Predict."));
   m_words->setObjectName(QStringLiteral("advice-words"));
   m_words->setWordWrap(true);
+  m_words->setAlignment(Qt::AlignLeft | Qt::AlignTop);
   m_table = new QTreeWidget;
   m_table->setObjectName(QStringLiteral("advice"));
   m_table->setAccessibleName(tr("Switches by predicted gain"));

@@ -5,6 +5,7 @@
 
 #include <QFormLayout>
 #include <QHBoxLayout>
+#include <QScrollArea>
 #include <QSignalBlocker>
 #include <QVBoxLayout>
 
@@ -60,12 +61,23 @@ void ComparePanel::buildUi() {
   m_progress->setTextVisible(false);
   m_progress->setAccessibleName(tr("Progress of the comparison"));
 
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(8, 4, 8, 4);
-  for (QWidget* widget : std::initializer_list<QWidget*>{m_choice, m_explanation, m_work, m_notices, m_open_model}) {
-    layout->addWidget(widget);
+  auto* inner = new QWidget;
+  auto* choices = new QVBoxLayout(inner);
+  choices->setContentsMargins(0, 0, 4, 0);
+  for (QWidget* widget :
+       std::initializer_list<QWidget*>{m_choice, m_explanation, m_work, m_notices, m_open_model, m_knobs}) {
+    choices->addWidget(widget);
   }
-  layout->addWidget(m_knobs, 1);
+  choices->addStretch();
+  auto* scroll = new QScrollArea;
+  scroll->setWidget(inner);
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  scroll->setMinimumWidth(inner->minimumSizeHint().width() + 20);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(8, 4, 4, 4);
+  layout->addWidget(scroll, 1);
   layout->addLayout(makeNumbers());
   for (QWidget* widget : std::initializer_list<QWidget*>{m_start, m_progress, m_doing}) layout->addWidget(widget);
 }
@@ -208,8 +220,7 @@ void ComparePanel::refresh() {
   m_notices->setVisible(!m_notices->text().isEmpty());
   m_start->setText(m_comparing ? tr("Stop comparing") : tr("Compare"));
   m_start->setEnabled(m_comparing || (work && !m_model.isEmpty()));
-  for (QWidget* widget :
-       std::initializer_list<QWidget*>{m_choice, m_knobs->widget(), m_requests, m_repeats, m_logits, m_probe}) {
+  for (QWidget* widget : std::initializer_list<QWidget*>{m_choice, m_knobs, m_requests, m_repeats, m_logits, m_probe}) {
     widget->setEnabled(!m_comparing);
   }
   m_progress->setVisible(m_comparing);

@@ -169,6 +169,7 @@ void HeadlinePanel::showLimits(const core::MachineLimits& limits) {
 }
 
 void HeadlinePanel::showFrame(const Frame& frame) {
+  m_two_lanes = frame.b.has_value();
   if (frame.steps.empty()) return;
   for (const auto& step : frame.steps) {
     m_prefill.add(step);
@@ -210,6 +211,7 @@ void HeadlinePanel::showVerdict(const core::Verdict& verdict, const QString& oth
   m_verdict.value->setText(measured ? tr("%1: %2").arg(phaseName(verdict.phase), words(core::boundName(verdict.bound)))
                                     : phaseName(verdict.phase));
   QStringList notes;
+  if (m_two_lanes) notes << tr("Lane A");
   if (m_state == RunState::kPaused) notes << tr("Paused");
   if (m_random_weights) notes << tr("Random weights");
   if (!measured) {

@@ -49,6 +49,7 @@ class HeadlinePanel : public QWidget {
   core::MachineLimits m_limits;
   RunState m_state = RunState::kNoModel;
   bool m_random_weights = false;
+  bool m_two_lanes = false;  // two are compared: A's figures
 };
 
 }  // namespace inferoscope::gui

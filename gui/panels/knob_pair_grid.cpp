@@ -25,10 +25,9 @@ void showValue(QWidget* editor, const std::string& value) {
 
 }  // namespace
 
-KnobPairGrid::KnobPairGrid(QWidget* parent) : QScrollArea(parent) {
-  auto* inner = new QWidget;
-  auto* grid = new QGridLayout(inner);
-  grid->setContentsMargins(8, 4, 8, 4);
+KnobPairGrid::KnobPairGrid(QWidget* parent) : QWidget(parent) {
+  auto* grid = new QGridLayout(this);
+  grid->setContentsMargins(0, 0, 0, 0);
   grid->setVerticalSpacing(2);
   grid->addWidget(new QLabel(tr("<b>A</b>")), 0, 1);
   grid->addWidget(new QLabel(tr("<b>B</b>")), 0, 2);
@@ -43,12 +42,7 @@ KnobPairGrid::KnobPairGrid(QWidget* parent) : QScrollArea(parent) {
   }
   grid->setColumnStretch(1, 1);
   grid->setColumnStretch(2, 1);
-  setWidget(inner);
-  setWidgetResizable(true);
-  setFrameShape(QFrame::NoFrame);
-  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   refresh();
-  setMinimumWidth(inner->minimumSizeHint().width() + 20);
 }
 
 QString KnobPairGrid::tipOf(const core::Knob& knob) {

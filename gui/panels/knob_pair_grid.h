@@ -5,7 +5,7 @@
 #include "core/options.h"
 
 #include <QLabel>
-#include <QScrollArea>
+#include <QWidget>
 
 #include <array>
 #include <vector>
@@ -13,7 +13,7 @@
 namespace inferoscope::gui {
 
 // Every knob of the table, with a value for lane A and one for lane B; those in which they differ stand out.
-class KnobPairGrid : public QScrollArea {
+class KnobPairGrid : public QWidget {
   Q_OBJECT
 
  public:

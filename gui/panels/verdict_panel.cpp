@@ -2,6 +2,7 @@
 #include "gui/panels/verdict_panel.h"
 
 #include "core/observe/compared_metrics.h"
+#include "gui/paint/metrics.h"
 #include "gui/paint/number_format.h"
 
 #include <QFileDialog>
@@ -17,7 +18,7 @@
 namespace inferoscope::gui {
 namespace {
 
-enum Column { kFigure, kA, kB, kDifference, kRatio, kInterval, kSamples, kVerdict, kPinned, kNumColumns };
+enum Column { kFigure, kA, kB, kRatio, kVerdict, kInterval, kSamples, kDifference, kPinned, kNumColumns };
 
 constexpr double kAnswerScale = 1.3;  // of the window's font
 constexpr const char* kMainFigure = "output_tok_s";
@@ -120,8 +121,8 @@ void VerdictPanel::buildUi() {
   m_table->setAlternatingRowColors(true);
   m_table->setFrameShape(QFrame::NoFrame);
   m_table->setSelectionMode(QAbstractItemView::NoSelection);
-  m_table->setHeaderLabels({tr("Figure"), tr("A"), tr("B"), tr("B − A"), tr("B ÷ A"), tr("95% interval"), tr("n"),
-                            tr("Verdict"), tr("Pinned")});
+  m_table->setHeaderLabels({tr("Figure"), tr("A"), tr("B"), tr("B ÷ A"), tr("Verdict"), tr("95% interval"), tr("n"),
+                            tr("B − A"), tr("Pinned")});
   const auto explain = [this](Column column, const QString& words) {
     m_table->headerItem()->setToolTip(column, words);
   };
@@ -137,11 +138,13 @@ void VerdictPanel::buildUi() {
 
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(8, 4, 8, 4);
-  layout->addWidget(m_answer);
+  auto* top = new QHBoxLayout;
+  top->addWidget(m_answer, 1);
+  top->addLayout(makeButtons());
+  layout->addLayout(top);
   layout->addWidget(m_details);
   layout->addWidget(m_table, 1);
   layout->addWidget(m_quality);
-  layout->addLayout(makeButtons());
 }
 
 QLayout* VerdictPanel::makeButtons() {
@@ -162,8 +165,7 @@ QLayout* VerdictPanel::makeButtons() {
   });
   m_pin->setMenu(lanes);
   auto* buttons = new QHBoxLayout;
-  for (QPushButton* button : {open_file, m_save, m_pin}) buttons->addWidget(button);
-  buttons->addStretch();
+  for (QPushButton* button : {open_file, m_save, m_pin}) buttons->addWidget(button, 0, Qt::AlignTop);
   return buttons;
 }
 
@@ -223,6 +225,7 @@ void VerdictPanel::refresh() {
   m_answer->setText(answer());
   m_details->setText(details());
   m_details->setVisible(any);
+  m_details->setToolTip(notes());
   m_quality->setText(any ? qualityText(m_comparison->quality) : QString());
   m_quality->setVisible(!m_quality->text().isEmpty());
   m_table->setVisible(any);
@@ -235,19 +238,28 @@ QString VerdictPanel::answer() const {
   if (!m_comparison) return tr("Nothing compared yet: choose two settings in the Compare panel.");
   const auto& rows = m_comparison->differences;
   const auto row = std::ranges::find(rows, kMainFigure, &core::Difference::metric);
-  const QString words = row == rows.end() ? nothing() : text(row->verdict);
-  return m_finished ? tr("Output tokens/s: %1").arg(words) : tr("So far (%1): %2").arg(m_doing, words);
+  if (row == rows.end()) return nothing();
+  if (m_finished) return tr("Output: %1").arg(text(row->verdict));
+  return tr("So far (%1): output %2, %3").arg(m_doing, timesText(row->ratio), text(row->verdict));
 }
 
+// "batching static against continuous · Short and long answers · SmolLM2 · 3 repeats, 0 dropped · 2 notes".
 QString VerdictPanel::details() const {
   if (!m_comparison) return {};
   const core::Comparison& all = *m_comparison;
-  QStringList lines = {
-      tr("%1 on %2. A against B: %3.")
-          .arg(text(all.title), text(all.model_name), text(core::whatDiffers(all.a.run.options, all.b.run.options)))};
-  if (m_finished) lines << tr("Samples: %1.").arg(samplesText(all));
-  for (const std::string& notice : all.notices) lines << tr("Note: %1.").arg(text(notice));
-  return lines.join(QLatin1Char('\n'));
+  QStringList parts = {text(core::whatDiffers(all.a.run.options, all.b.run.options)), text(all.title),
+                       text(all.model_name)};
+  if (m_finished) parts << samplesText(all);
+  if (!all.notices.empty()) parts << tr("%n note(s): point here", nullptr, static_cast<int>(all.notices.size()));
+  return parts.join(QStringLiteral("  ·  "));
+}
+
+QString VerdictPanel::notes() const {
+  QStringList lines;
+  if (m_comparison) {
+    for (const std::string& notice : m_comparison->notices) lines << tr("Note: %1.").arg(text(notice));
+  }
+  return lines.isEmpty() ? QString() : tipText(lines.join(QLatin1Char('\n')));
 }
 
 void VerdictPanel::fillTable() {
@@ -259,8 +271,8 @@ void VerdictPanel::fillTable() {
     QTreeWidgetItem& item = *m_table->topLevelItem(static_cast<int>(i));
     const QString pinned_of_b = m_pinned ? amountText(row.unit, figureOf(m_pinned->run, row.metric)) : QString();
     const QStringList cells = {text(row.label),          amountText(row.unit, row.a), amountText(row.unit, row.b),
-                               differenceText(row),      timesText(row.ratio),        intervalText(row.ci95),
-                               countText(row.num_pairs), text(row.verdict),           pinned_of_b};
+                               timesText(row.ratio),     text(row.verdict),           intervalText(row.ci95),
+                               countText(row.num_pairs), differenceText(row),         pinned_of_b};
     QFont font = m_table->font();
     font.setBold(isClear(row));
     for (int column = 0; column < kNumColumns; ++column) {

@@ -48,6 +48,7 @@ class VerdictPanel : public QWidget {
   void fillTable();
   QString answer() const;
   QString details() const;
+  QString notes() const;
 
   std::shared_ptr<const core::Comparison> m_comparison;
   bool m_finished = false;

@@ -82,6 +82,8 @@ class TestPrediction : public QObject {
     op.cost.weights *= 3;
     QCOMPARE(calibration.predictNs(op, machine(1)), 6e6);
     QCOMPARE(calibration.softwareNs(), 3e5);
+    op.kernel = "linear.naive";
+    QCOMPARE(calibration.predictNs(op, machine(1)), 3e6 * Calibration::kUnseenNaive);
   }
 
   void theSwitchThatIsMissingComesFirst() {
