@@ -4,6 +4,8 @@
 #include "gui/paint/marks.h"
 #include "gui/paint/number_format.h"
 
+#include <algorithm>
+
 namespace inferoscope::gui {
 
 namespace {
@@ -29,6 +31,11 @@ QString UnitTicker::getTickLabel(double tick, const QLocale&, QChar, int) {
 
 QString ShareTicker::getTickLabel(double tick, const QLocale&, QChar, int) {
   return displayLocale().toString(tick * 100, 'g', 6) + QStringLiteral("%");
+}
+
+// Ticks stand at round values: there may be half as many again as asked for.
+int tickCount(double length, double label, int most) {
+  return std::clamp(static_cast<int>(length / (1.8 * label)), 1, most);
 }
 
 void stylePlot(QCustomPlot& plot, const Theme& theme, const QFont& font) {

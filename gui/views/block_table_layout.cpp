@@ -2,6 +2,7 @@
 #include "gui/views/block_table_layout.h"
 
 #include "gui/paint/number_format.h"
+#include "gui/paint/tables.h"
 #include "gui/views/words.h"
 
 #include <algorithm>
@@ -111,6 +112,23 @@ QString BlockTableModel::text(const BlockRow& row, int index, int column) const 
   }
 }
 
+QVariant BlockTableModel::value(const BlockRow& row, int index, int column) const {
+  switch (column) {
+    case kLogical:
+      return index;
+    case kFill:
+      return row.num_tokens;
+    case kBlock:
+      return row.block.value;
+    case kRefCount:
+      return row.ref_count;
+    case kPrefix:
+      return row.prefix ? QVariant(text(row, index, column)) : QVariant();
+    default:
+      return text(row, index, column);
+  }
+}
+
 QVariant BlockTableModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid() || index.row() >= rowCount()) return {};
   const BlockRow& row = m_rows[static_cast<std::size_t>(index.row())];
@@ -128,8 +146,8 @@ QVariant BlockTableModel::data(const QModelIndex& index, int role) const {
                  : headerData(index.column(), Qt::Horizontal, role);
     case Qt::AccessibleTextRole:
       return index.column() == kFill ? tr("%1 of %2").arg(row.num_tokens).arg(m_block_size) : QVariant();
-    case kFilledRole:
-      return row.num_tokens;
+    case kValueRole:
+      return value(row, index.row(), index.column());
     default:
       return {};
   }

@@ -57,7 +57,6 @@ class BlockTableModel : public QAbstractTableModel {
 
  public:
   enum Column { kLogical, kTokens, kFill, kBlock, kRefCount, kPrefix, kNumColumns };
-  static constexpr int kFilledRole = Qt::UserRole;  // kFill: tokens in the block
 
   using QAbstractTableModel::QAbstractTableModel;
 
@@ -73,6 +72,7 @@ class BlockTableModel : public QAbstractTableModel {
 
  private:
   QString text(const BlockRow& row, int index, int column) const;
+  QVariant value(const BlockRow& row, int index, int column) const;
 
   Theme m_theme;
   std::vector<BlockRow> m_rows;

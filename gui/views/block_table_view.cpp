@@ -4,6 +4,7 @@
 #include "gui/paint/empty_stack.h"
 #include "gui/paint/marks.h"
 #include "gui/paint/number_format.h"
+#include "gui/paint/tables.h"
 #include "gui/paint/theme.h"
 #include "gui/views/block_table_layout.h"
 #include "gui/views/followed.h"
@@ -29,7 +30,6 @@ namespace inferoscope::gui {
 namespace {
 
 constexpr int kPauseMs = 200;  // five updates a second are as many as eyes can read
-constexpr int kPadding = 12;
 constexpr std::array<const char*, BlockTableModel::kNumColumns> kWidest = {
     "9,999", "99,999 – 99,999", "MMMMM", "999,999", "×99", "0123456789abcdef"};
 
@@ -45,7 +45,7 @@ class FillDelegate : public QStyledItemDelegate {
   void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
     QStyledItemDelegate::paint(painter, option, index);
     const auto* table = static_cast<const BlockTableModel*>(index.model());
-    const int filled = index.data(BlockTableModel::kFilledRole).toInt();
+    const int filled = index.data(kValueRole).toInt();
     const FillBar bar = layoutFillBar(option.rect, filled, table->blockSize());
     painter->fillRect(bar.whole, m_well);
     painter->fillRect(bar.filled, m_ink);
@@ -87,16 +87,11 @@ void BlockTableView::buildPage() {
   m_header->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
   m_table->setModel(m_model);
   m_table->setAccessibleName(tr("Block table"));
-  m_table->setFrameShape(QFrame::NoFrame);
-  m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
-  m_table->setSelectionMode(QAbstractItemView::SingleSelection);
-  m_table->setShowGrid(false);
-  m_table->setWordWrap(false);
-  m_table->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+  setUpTable(*m_table);
+  m_table->setSelectionMode(QAbstractItemView::SingleSelection);  // the block of the token that is explained
+  m_table->setAlternatingRowColors(false);                        // it reads as one run of blocks
+  addCopyRows(*m_table);
   m_table->setItemDelegateForColumn(BlockTableModel::kFill, new FillDelegate(this));
-  m_table->verticalHeader()->hide();
-  m_table->horizontalHeader()->setHighlightSections(false);
-  m_table->horizontalHeader()->setStretchLastSection(true);
   m_token->setAccessibleName(tr("Token to explain"));
   m_slider->setAccessibleName(tr("Token to explain"));
   for (QWidget* widget : std::initializer_list<QWidget*>{m_token, m_slider}) {
@@ -137,15 +132,7 @@ void BlockTableView::applyTheme() {
   m_model->setTheme(theme);
   auto* bars = static_cast<FillDelegate*>(m_table->itemDelegateForColumn(BlockTableModel::kFill));
   bars->setColors(ownerColor(m_request, theme), theme.well);
-  m_table->setFont(smallFont(font()));
-  const QFontMetrics metrics(smallFont(font()));
-  m_table->verticalHeader()->setDefaultSectionSize(metrics.height() + 4);
-  for (int column = 0; column < BlockTableModel::kNumColumns; ++column) {
-    const QString heading = m_model->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
-    const QString widest = QString::fromUtf8(kWidest[static_cast<std::size_t>(column)]);
-    m_table->setColumnWidth(column,
-                            std::max(metrics.horizontalAdvance(widest), metrics.horizontalAdvance(heading)) + kPadding);
-  }
+  sizeColumns(*m_table, font(), kWidest);
 }
 
 void BlockTableView::changeEvent(QEvent* event) {

@@ -75,6 +75,20 @@ Ecdf ecdfOf(std::vector<double> values, std::size_t max_points) {
   return ecdf;
 }
 
+QString inLines(const QStringList& parts, const QString& between, int room,
+                const std::function<int(const QString&)>& widthOf) {
+  QStringList lines;
+  for (const QString& part : parts) {
+    const QString longer = lines.isEmpty() ? part : lines.back() + between + part;
+    if (lines.isEmpty() || widthOf(longer) > room) {
+      lines << part;
+    } else {
+      lines.back() = longer;
+    }
+  }
+  return lines.join(QLatin1Char('\n'));
+}
+
 bool chartsSideBySide(const QSize& size) {
   return !size.isEmpty() && size.width() > 2 * size.height();
 }

@@ -5,9 +5,11 @@
 #include "gui/session/frame.h"
 
 #include <QSize>
+#include <QStringList>
 
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -53,6 +55,10 @@ struct Ecdf {
 };
 Ecdf ecdfOf(std::vector<double> values, std::size_t max_points);
 double shareBelow(const std::deque<double>& samples, double value);  // <= value; 0 of none
+
+// The parts one after the other, on as many lines as it takes for each line to fit; a part too wide has one of its own.
+QString inLines(const QStringList& parts, const QString& between, int room,
+                const std::function<int(const QString&)>& widthOf);
 
 // Whether the charts stand beside each other rather than one above the other.
 bool chartsSideBySide(const QSize& size);

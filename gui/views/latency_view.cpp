@@ -7,19 +7,16 @@
 #include "gui/paint/plot_style.h"
 #include "gui/views/words.h"
 
-#include <QHelpEvent>
-#include <QToolTip>
-#include <QVBoxLayout>
-
 #include <algorithm>
 
 namespace inferoscope::gui {
 
 namespace {
 
-constexpr int kPauseMs = 200;
 constexpr std::size_t kMaxPoints = 400;  // of a curve: about one a pixel
 constexpr double kSecondsFromMs = 3000;  // longer axes are in seconds
+constexpr int kMostTicks = 4;
+constexpr int kMostShareTicks = 3;
 constexpr std::array kPercents = {"p50", "p90", "p99"};
 
 std::array<std::optional<double>, 3> inOrder(const core::Percentiles& marks) {
@@ -29,25 +26,17 @@ std::array<std::optional<double>, 3> inOrder(const core::Percentiles& marks) {
 }  // namespace
 
 LatencyView::LatencyView(Selection& selection, QWidget* parent)
-    : View(selection, parent),
-      m_plot(new QCustomPlot),
-      m_stack(new EmptyStack(m_plot, noModelWords(), this)),
+    : PlotView(selection, parent),
       m_margins(new QCPMarginGroup(m_plot)),
       m_charts({Chart{Metric::kTtft}, Chart{Metric::kTpot}, Chart{Metric::kItl}}) {
   setAccessibleName(tr("Latency"));
   setAccessibleDescription(tr("Distributions of the times to the first token and between tokens"));
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->addWidget(m_stack);
   m_plot->setMinimumSize(minimumSizeHint());
-  m_plot->installEventFilter(this);
+  setContent(m_plot);
   m_plot->plotLayout()->clear();
   m_plot->plotLayout()->setRowSpacing(0);
   for (Chart& chart : m_charts) buildChart(chart);
   arrange(false);
-  m_pause.setSingleShot(true);
-  m_pause.setInterval(kPauseMs);
-  connect(&m_pause, &QTimer::timeout, this, &LatencyView::refresh);
   applyTheme();
 }
 
@@ -62,7 +51,6 @@ void LatencyView::buildChart(Chart& chart) {
   QCPAxis* x = chart.rect->axis(QCPAxis::atBottom);
   QCPAxis* y = chart.rect->axis(QCPAxis::atLeft);
   y->setRange(0, 1.02);
-  y->setTicker(QSharedPointer<ShareTicker>::create(3));
   x->grid()->setVisible(false);
   y->grid()->setVisible(true);
   for (QCPGraph*& drop : chart.drops) drop = m_plot->addGraph(x, y);
@@ -106,24 +94,14 @@ void LatencyView::applyTheme() {
   }
 }
 
-void LatencyView::changeEvent(QEvent* event) {
-  View::changeEvent(event);
-  const QEvent::Type type = event->type();
-  if (type != QEvent::PaletteChange && type != QEvent::FontChange && type != QEvent::StyleChange) return;
-  applyTheme();
-  m_plot->replot();  // at once: half of it would be drawn in the old colours
-}
-
 void LatencyView::showModel(const ModelInfo&) {
   m_samples.clear();
   m_stack->showWords(tr("No token yet"));
 }
 
-void LatencyView::showLimits(const core::MachineLimits&) {}
-
 void LatencyView::showFrame(const Frame& frame) {
   m_samples.add(frame);
-  if (!m_pause.isActive()) refresh();
+  showSoon();
 }
 
 void LatencyView::refresh() {
@@ -132,11 +110,10 @@ void LatencyView::refresh() {
     if (m_stack->showsContent()) m_stack->showWords(tr("No token yet"));  // since the last reset
     return;
   }
-  m_stack->showContent();
+  if (!beginRefresh(true)) return;
   if (const bool row = chartsSideBySide(size()); row != m_side_by_side) arrange(row);
   for (Chart& chart : m_charts) showSamples(chart, samplesOf(chart.metric));
   m_plot->replot();
-  m_pause.start();
 }
 
 const std::deque<double>& LatencyView::samplesOf(Metric metric) const {
@@ -158,7 +135,7 @@ void LatencyView::showSamples(Chart& chart, const std::deque<double>& samples) {
   const double longest = ecdf.values.empty() ? 1 : std::max(ecdf.values.back(), 1e-3);
   chart.ms_per_unit = longest > kSecondsFromMs ? 1000 : 1;
   QCPAxis* x = chart.rect->axis(QCPAxis::atBottom);
-  x->setTicker(QSharedPointer<UnitTicker>::create(chart.ms_per_unit > 1 ? tr(" s") : tr(" ms"), 4));
+  setTicks(chart);
   x->setRange(0, longest * 1.05 / chart.ms_per_unit);
   QVector<double> keys;
   for (const double value : ecdf.values) keys.push_back(value / chart.ms_per_unit);
@@ -192,22 +169,35 @@ void LatencyView::setTitle(Chart& chart, std::size_t num_samples, const core::Pe
   const QStringList short_names = {tr("TTFT"), tr("TPOT"), tr("ITL")};
   const auto index = static_cast<qsizetype>(&chart - m_charts.data());
   const QString head = short_names[index] + QStringLiteral(" · ") + countOf(chart.metric, num_samples);
-  QStringList figures;
+  QStringList parts = {head};
   for (std::size_t i = 0; i < kNumPercentiles; ++i) {
-    figures << QLatin1String(kPercents[i]) + QLatin1Char(' ') + millisecondsText(inOrder(marks)[i]);
+    parts << QLatin1String(kPercents[i]) + QLatin1Char(' ') + millisecondsText(inOrder(marks)[i]);
   }
-  const QString words = head + QStringLiteral("  ·  ") + figures.join(QStringLiteral("  "));
-  const int room = m_plot->width() / (m_side_by_side ? 3 : 1) - 3 * kMargin;
-  const bool fits = QFontMetrics(chart.title->font()).horizontalAdvance(words) <= room;
-  chart.title->setText(fits ? words : head + QLatin1Char('\n') + figures.join(QStringLiteral("  ")));
+  const QFontMetrics metrics(chart.title->font());
+  chart.title->setText(inLines(parts, QStringLiteral("   "), chartWidth() - 3 * kMargin,
+                               [&](const QString& words) { return metrics.horizontalAdvance(words); }));
+}
+
+int LatencyView::chartWidth() const {
+  return m_plot->width() / (m_side_by_side ? static_cast<int>(m_charts.size()) : 1);
+}
+
+// As many ticks as their labels have room for.
+void LatencyView::setTicks(Chart& chart) {
+  const QFontMetrics metrics(smallFont(font()));
+  const double width = chartWidth() - metrics.horizontalAdvance(QStringLiteral("100%")) - 5 * kMargin;
+  const QString unit = chart.ms_per_unit > 1 ? tr(" s") : tr(" ms");
+  const double label = metrics.horizontalAdvance(QStringLiteral("1,000") + unit);
+  chart.rect->axis(QCPAxis::atBottom)
+      ->setTicker(QSharedPointer<UnitTicker>::create(unit, tickCount(width, label, kMostTicks)));
+  const double height = 1.0 * m_plot->height() / (m_side_by_side ? 1 : m_charts.size()) - 4 * metrics.height();
+  chart.rect->axis(QCPAxis::atLeft)
+      ->setTicker(QSharedPointer<ShareTicker>::create(tickCount(height, metrics.height(), kMostShareTicks)));
 }
 
 bool LatencyView::eventFilter(QObject* watched, QEvent* event) {
   if (event->type() == QEvent::Resize) QMetaObject::invokeMethod(this, &LatencyView::refresh, Qt::QueuedConnection);
-  if (event->type() != QEvent::ToolTip) return View::eventFilter(watched, event);
-  const auto* help = static_cast<QHelpEvent*>(event);
-  QToolTip::showText(help->globalPos(), tipText(explain(help->pos())), m_plot);
-  return true;
+  return PlotView::eventFilter(watched, event);
 }
 
 QString LatencyView::explain(const QPoint& point) const {

@@ -4,9 +4,7 @@
 #include "core/observe/request_metrics.h"
 #include "gui/paint/metrics.h"
 #include "gui/views/latency_layout.h"
-#include "gui/views/view.h"
-
-#include <QTimer>
+#include "gui/views/plot_view.h"
 
 #include <qcustomplot.h>
 
@@ -14,17 +12,14 @@
 
 namespace inferoscope::gui {
 
-class EmptyStack;
-
 // How long requests wait for their first token and for each further one: distributions, with p50, p90 and p99.
-class LatencyView : public View {
+class LatencyView : public PlotView {
   Q_OBJECT
 
  public:
   LatencyView(Selection& selection, QWidget* parent);
 
   void showModel(const ModelInfo& model) override;
-  void showLimits(const core::MachineLimits& limits) override;
   void showFrame(const Frame& frame) override;
   void refresh() override;
 
@@ -32,7 +27,8 @@ class LatencyView : public View {
   QSize minimumSizeHint() const override { return {240, 220}; }
 
  protected:
-  void changeEvent(QEvent* event) override;
+  void applyTheme() override;
+  QString explain(const QPoint& point) const override;
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
@@ -48,20 +44,17 @@ class LatencyView : public View {
 
   void buildChart(Chart& chart);
   void arrange(bool side_by_side);
-  void applyTheme();
   void showSamples(Chart& chart, const std::deque<double>& samples);
   void setTitle(Chart& chart, std::size_t num_samples, const core::Percentiles& marks);
+  void setTicks(Chart& chart);
+  int chartWidth() const;
   const std::deque<double>& samplesOf(Metric metric) const;
   static QString countOf(Metric metric, std::size_t num_samples);  // "14 requests"
-  QString explain(const QPoint& point) const;
 
-  QCustomPlot* m_plot;
-  EmptyStack* m_stack;
   QCPMarginGroup* m_margins;
   std::array<Chart, 3> m_charts;
   bool m_side_by_side = false;
   LatencySamples m_samples;
-  QTimer m_pause;  // while it runs, the charts stay as they are
 };
 
 }  // namespace inferoscope::gui

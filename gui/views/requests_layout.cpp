@@ -3,11 +3,10 @@
 
 #include "gui/paint/metrics.h"
 #include "gui/paint/number_format.h"
+#include "gui/paint/tables.h"
 #include "gui/views/words.h"
 
 #include <QImage>
-#include <QLocale>
-#include <QStringList>
 
 #include <algorithm>
 #include <numeric>
@@ -174,12 +173,6 @@ bool isLess(const QVariant& a, const QVariant& b) {
   return a.toDouble() < b.toDouble();
 }
 
-QString plainText(const QVariant& value) {
-  if (!value.isValid()) return {};
-  if (value.typeId() == QMetaType::Double) return QLocale::c().toString(value.toDouble(), 'f', 3);
-  return value.toString().replace(QLatin1Char('\t'), QLatin1Char(' '));
-}
-
 }  // namespace
 
 void RequestsModel::setTheme(const Theme& theme) {
@@ -295,6 +288,7 @@ QVariant RequestsModel::headerData(int section, Qt::Orientation orientation, int
   };
   if (orientation != Qt::Horizontal) return {};
   if (role == Qt::DisplayRole) return title();
+  if (role == kValueRole && (section == kTtft || section == kTpot)) return tr("%1 (ms)").arg(title());
   if (role == Qt::ToolTipRole) return tipText(explainColumn(section, nullptr));
   if (role == Qt::TextAlignmentRole) {
     return QVariant::fromValue(Qt::AlignVCenter | (isText(section) ? Qt::AlignLeft : Qt::AlignRight));
@@ -321,23 +315,6 @@ void RequestsModel::sort(int column, Qt::SortOrder order) {
   }
   changePersistentIndexList(before, after);
   emit layoutChanged({}, VerticalSortHint);
-}
-
-QString tableText(const QAbstractItemModel& model, const std::vector<int>& rows) {
-  QStringList lines;
-  QStringList cells;
-  for (int column = 0; column < model.columnCount(); ++column) {
-    cells << model.headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
-  }
-  lines << cells.join(QLatin1Char('\t'));
-  for (const int row : rows) {
-    cells.clear();
-    for (int column = 0; column < model.columnCount(); ++column) {
-      cells << plainText(model.data(model.index(row, column), RequestsModel::kValueRole));
-    }
-    lines << cells.join(QLatin1Char('\t'));
-  }
-  return lines.join(QLatin1Char('\n')) + QLatin1Char('\n');
 }
 
 }  // namespace inferoscope::gui

@@ -31,7 +31,6 @@ class RequestsModel : public QAbstractTableModel {
     kReason,
     kNumColumns
   };
-  static constexpr int kValueRole = Qt::UserRole;  // what a cell is sorted by and copied as: a number or a text
 
   using QAbstractTableModel::QAbstractTableModel;
 
@@ -55,8 +54,5 @@ class RequestsModel : public QAbstractTableModel {
   Theme m_theme;
   std::vector<core::RequestInfo> m_rows;
 };
-
-// Tab-separated, a heading first, numbers as a program reads them.
-QString tableText(const QAbstractItemModel& model, const std::vector<int>& rows);
 
 }  // namespace inferoscope::gui

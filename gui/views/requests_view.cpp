@@ -2,19 +2,15 @@
 #include "gui/views/requests_view.h"
 
 #include "gui/paint/empty_stack.h"
-#include "gui/paint/marks.h"
+#include "gui/paint/tables.h"
 #include "gui/paint/theme.h"
 #include "gui/views/requests_layout.h"
 #include "gui/views/words.h"
 
-#include <QAction>
-#include <QClipboard>
-#include <QGuiApplication>
 #include <QHeaderView>
 #include <QTableView>
 #include <QVBoxLayout>
 
-#include <algorithm>
 #include <array>
 
 namespace inferoscope::gui {
@@ -23,11 +19,10 @@ namespace {
 
 constexpr int kPauseMs = 200;  // five updates a second are as many as eyes can read
 
-// The widest texts to expect, beside the headings. Measuring all cells instead would take 20 ms an update.
+// The widest texts to expect, beside the headings.
 constexpr std::array<const char*, RequestsModel::kNumColumns> kWidest = {
     "shared-prompt 99", "preempted", "99,999",  "99,999",  "99,999",           "9,999",
     "99,999",           "99",        "99.9 ms", "99.9 ms", "the batch is full"};
-constexpr int kPadding = 10;
 
 }  // namespace
 
@@ -51,46 +46,25 @@ RequestsView::RequestsView(Selection& selection, QWidget* parent)
 void RequestsView::buildTable() {
   m_table->setModel(m_model);
   m_table->setAccessibleName(tr("Requests"));
-  m_table->setFrameShape(QFrame::NoFrame);
-  m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
-  m_table->setSelectionMode(QAbstractItemView::ExtendedSelection);
-  m_table->setWordWrap(false);
+  setUpTable(*m_table);
   m_table->setTextElideMode(Qt::ElideMiddle);  // labels end in numbers
-  m_table->setShowGrid(false);
-  m_table->setAlternatingRowColors(true);
   m_table->setMouseTracking(true);
-  m_table->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
-  m_table->verticalHeader()->hide();
   QHeaderView* header = m_table->horizontalHeader();
-  header->setHighlightSections(false);
-  header->setStretchLastSection(true);
   header->setSortIndicatorClearable(true);
   header->setSortIndicator(-1, Qt::AscendingOrder);
   m_table->setSortingEnabled(true);
   sizeColumns();
 }
 
-void RequestsView::sizeColumns() {
-  m_table->setFont(smallFont(font()));
-  const QFontMetrics metrics = m_table->fontMetrics();
-  m_table->verticalHeader()->setDefaultSectionSize(metrics.height() + 6);
-  for (int column = 0; column < RequestsModel::kNumColumns; ++column) {
-    const QString heading = m_model->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
-    const int text = metrics.horizontalAdvance(QString::fromLatin1(kWidest[static_cast<std::size_t>(column)]));
+void RequestsView::sizeColumns() const {
+  gui::sizeColumns(*m_table, font(), kWidest, [this](int column) {
     const bool marked = column == RequestsModel::kRequest || column == RequestsModel::kState;
-    const int mark = marked ? metrics.height() : 0;
-    m_table->setColumnWidth(column, std::max(text + mark, metrics.horizontalAdvance(heading)) + kPadding);
-  }
+    return marked ? m_table->fontMetrics().height() : 0;
+  });
 }
 
 void RequestsView::connectTable() {
-  auto* copy = new QAction(tr("Copy rows"), m_table);
-  copy->setShortcut(QKeySequence::Copy);
-  copy->setShortcutContext(Qt::WidgetShortcut);
-  copy->setToolTip(tr("Copies the chosen rows, or all of them, as tab-separated text"));
-  m_table->addAction(copy);
-  m_table->setContextMenuPolicy(Qt::ActionsContextMenu);
-  connect(copy, &QAction::triggered, this, &RequestsView::copyRows);
+  addCopyRows(*m_table);
   // Not the current row: a table takes its first one when it gets the focus.
   connect(m_table->selectionModel(), &QItemSelectionModel::selectionChanged, this, [this] {
     const QModelIndexList rows = m_table->selectionModel()->selectedRows();
@@ -141,16 +115,6 @@ void RequestsView::obeySelection() {
   m_table->selectRow(row);
   m_table->scrollTo(m_model->index(row, 0));
   m_table->viewport()->update();
-}
-
-void RequestsView::copyRows() const {
-  std::vector<int> rows;
-  for (const QModelIndex& index : m_table->selectionModel()->selectedRows()) rows.push_back(index.row());
-  std::ranges::sort(rows);
-  for (int row = 0; row < m_model->rowCount() && m_table->selectionModel()->selectedRows().isEmpty(); ++row) {
-    rows.push_back(row);
-  }
-  QGuiApplication::clipboard()->setText(tableText(*m_model, rows));
 }
 
 void RequestsView::changeEvent(QEvent* event) {

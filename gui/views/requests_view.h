@@ -34,10 +34,9 @@ class RequestsView : public View {
 
  private:
   void buildTable();
-  void sizeColumns();
+  void sizeColumns() const;
   void connectTable();
   void obeySelection();
-  void copyRows() const;
 
   RequestsModel* m_model;
   QTableView* m_table;

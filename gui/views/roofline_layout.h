@@ -33,10 +33,12 @@ class RooflineTrail {
 struct LogRange {
   double lower = 0.1;
   double upper = 1000;
+  friend bool operator==(const LogRange&, const LogRange&) = default;
 };
 struct RooflineAxes {
   LogRange intensity;
   LogRange flop_per_s;
+  friend bool operator==(const RooflineAxes&, const RooflineAxes&) = default;
 };
 // Whole decades with all points and, where they are measured, all ceilings in them.
 RooflineAxes axesFor(const std::vector<core::RooflinePoint>& points, const core::MachineLimits& limits);

@@ -2,6 +2,7 @@
 #include "gui/views/roofline_table.h"
 
 #include "gui/paint/number_format.h"
+#include "gui/paint/tables.h"
 #include "gui/views/work_words.h"
 
 #include <QCoreApplication>
@@ -44,6 +45,7 @@ QVariant RooflineTable::data(const QModelIndex& index, int role) const {
   if (role == Qt::TextAlignmentRole && index.column() >= kShareOfTime) {
     return int(Qt::AlignRight | Qt::AlignVCenter);
   }
+  if (role == kValueRole) return value(point, index.column());
   if (role != Qt::DisplayRole) return {};
   switch (index.column()) {
     case kOp:
@@ -69,11 +71,42 @@ QVariant RooflineTable::data(const QModelIndex& index, int role) const {
   }
 }
 
+// Plain numbers; nothing where there is none.
+QVariant RooflineTable::value(const core::RooflinePoint& point, int column) {
+  const auto optional = [](const std::optional<double>& number, double scale = 1) {
+    return number ? QVariant(*number * scale) : QVariant();
+  };
+  switch (column) {
+    case kShareOfTime:
+      return point.time_share;
+    case kIntensity:
+      return optional(point.work.intensity());
+    case kFlopRate:
+      return optional(point.work.flopPerSecond(), 1e-9);
+    case kByteRate:
+      return optional(point.work.bytesPerSecond(), 1e-9);
+    case kShareOfRoof:
+      return optional(point.work.shareOfRoof());
+    case kHeadroom: {
+      const std::optional<double> share = point.work.shareOfRoof();
+      return share && *share > 0 ? QVariant(1 / *share) : QVariant();
+    }
+    case kPhase:
+      return phaseWord(point.phase);
+    case kBound:
+      return boundWords(point.bound);
+    default:
+      return opKindWord(point.kind);
+  }
+}
+
 QVariant RooflineTable::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
   if (role == Qt::TextAlignmentRole) {
     return int((section >= kShareOfTime ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
   }
+  if (role == kValueRole && section == kFlopRate) return tr("Computes (GFLOP/s)");
+  if (role == kValueRole && section == kByteRate) return tr("Moves (GB/s)");
   if (role != Qt::DisplayRole && role != Qt::ToolTipRole) return {};
   const bool title = role == Qt::DisplayRole;
   switch (section) {

@@ -39,6 +39,8 @@ class RooflineTable : public QAbstractTableModel {
   QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
  private:
+  static QVariant value(const core::RooflinePoint& point, int column);
+
   Theme m_theme;
   std::vector<core::RooflinePoint> m_points;
   core::MachineLimits m_limits;

@@ -5,18 +5,15 @@
 #include "gui/paint/marks.h"
 #include "gui/paint/number_format.h"
 #include "gui/paint/plot_style.h"
+#include "gui/paint/tables.h"
 #include "gui/views/roofline_table.h"
 #include "gui/views/words.h"
 #include "gui/views/work_words.h"
 
 #include <qcustomplot.h>
-#include <QHeaderView>
-#include <QHelpEvent>
 #include <QSplitter>
 #include <QStyle>
 #include <QTableView>
-#include <QToolTip>
-#include <QVBoxLayout>
 
 #include <algorithm>
 #include <cmath>
@@ -25,15 +22,14 @@ namespace inferoscope::gui {
 
 namespace {
 
-constexpr int kPauseMs = 200;  // five updates a second are as many as eyes can read
 constexpr double kGiga = 1e9;
+constexpr const char* kPointsLayer = "points";
 constexpr double kNearPx = 6;
 constexpr double kWordsGapPx = 4;
 
 // The widest texts to expect, beside the headings.
 constexpr std::array<const char*, RooflineTable::kNumColumns> kWidest = {
     "KV append", "prefill", "overhead-bound", "99.9%", "999", "99.9 GFLOP/s", "99.9 GB/s", "999%", "99.9×"};
-constexpr int kPadding = 10;
 
 // Decades, written as people of the program's language write numbers.
 class DecadeTicker : public QCPAxisTickerLog {
@@ -63,28 +59,19 @@ QColor translucent(QColor color, int alpha) {
 }  // namespace
 
 RooflineView::RooflineView(Selection& selection, QWidget* parent)
-    : View(selection, parent),
-      m_plot(new QCustomPlot),
-      m_table_model(new RooflineTable(this)),
-      m_table(new QTableView),
-      m_content(new QSplitter(Qt::Vertical)),
-      m_stack(new EmptyStack(m_content, noModelWords(), this)) {
+    : PlotView(selection, parent), m_table_model(new RooflineTable(this)), m_table(new QTableView) {
   setAccessibleName(tr("Roofline"));
   setAccessibleDescription(tr("How near each kind of op comes to the machine's bandwidth and compute ceilings"));
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->addWidget(m_stack);
-  m_pause.setSingleShot(true);
-  m_pause.setInterval(kPauseMs);
-  connect(&m_pause, &QTimer::timeout, this, &RooflineView::refresh);
   buildPlot();
   buildTable();
-  m_content->setChildrenCollapsible(false);
-  m_content->addWidget(m_plot);
-  m_content->addWidget(m_table);
-  m_content->setStretchFactor(0, 3);
-  m_content->setStretchFactor(1, 2);
-  m_content->setSizes({360, 240});
+  auto* content = new QSplitter(Qt::Vertical);
+  content->setChildrenCollapsible(false);
+  content->addWidget(m_plot);
+  content->addWidget(m_table);
+  content->setStretchFactor(0, 3);
+  content->setStretchFactor(1, 2);
+  content->setSizes({360, 240});
+  setContent(content);
   applyTheme();
 }
 
@@ -97,11 +84,16 @@ void RooflineView::buildPlot() {
   m_plot->xAxis->setLabel(tr("FLOPs a byte moved"));
   m_plot->yAxis->setLabel(tr("GFLOP/s"));
   m_plot->axisRect()->setMinimumMargins(QMargins(kMargin, kMargin, 2 * kMargin, kSpacing));
+  // What moves has a buffer of its own: the roof is drawn anew only when it changes.
+  m_plot->addLayer(QLatin1String(kPointsLayer), m_plot->layer(QStringLiteral("axes")), QCustomPlot::limAbove);
+  m_plot->layer(QLatin1String(kPointsLayer))->setMode(QCPLayer::lmBuffered);
   for (Zone& zone : m_zones) {
     zone.area = m_plot->addGraph();
+    zone.area->setAntialiasedFill(false);  // a quarter of the time for areas of this size
     zone.area->setLayer(QStringLiteral("background"));
     zone.words = addWords("grid");
   }
+  m_zones[kComputeZone].words->setLayer(QLatin1String(kPointsLayer));  // it makes way for discs
   for (Ceiling& ceiling : m_ceilings) {
     ceiling.line = m_plot->addGraph();
     ceiling.words = addWords("axes");
@@ -109,13 +101,15 @@ void RooflineView::buildPlot() {
   m_ceilings[kMemory].slope = m_ceilings[kCache].slope = true;
   for (auto& kinds : m_marks) {
     for (Point& point : kinds) {
-      point.trail = m_plot->addGraph();
-      point.disc = m_plot->addGraph();
-      point.disc->setLineStyle(QCPGraph::lsNone);
-      point.words = addWords("overlay");
+      for (QCPGraph** graph : {&point.trail, &point.disc}) {
+        *graph = m_plot->addGraph();
+        (*graph)->setLineStyle(QCPGraph::lsNone);
+        (*graph)->setLayer(QLatin1String(kPointsLayer));
+      }
+      point.trail->setAntialiasedScatters(false);  // hundreds of dots
+      point.words = addWords(kPointsLayer);
     }
   }
-  m_plot->installEventFilter(this);
   connect(m_plot, &QCustomPlot::afterLayout, this, &RooflineView::placeWords);
 }
 
@@ -132,29 +126,15 @@ QCPItemText* RooflineView::addWords(const char* layer) {
 void RooflineView::buildTable() {
   m_table->setModel(m_table_model);
   m_table->setAccessibleName(tr("Roofline as a table"));
-  m_table->setFrameShape(QFrame::NoFrame);
-  m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
-  m_table->setWordWrap(false);
-  m_table->setShowGrid(false);
-  m_table->setAlternatingRowColors(true);
-  m_table->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
-  m_table->verticalHeader()->hide();
-  m_table->horizontalHeader()->setHighlightSections(false);
-  m_table->horizontalHeader()->setStretchLastSection(true);
+  setUpTable(*m_table);
+  addCopyRows(*m_table);
   sizeColumns();
 }
 
-void RooflineView::sizeColumns() {
-  m_table->setFont(smallFont(font()));
-  const QFontMetrics metrics = m_table->fontMetrics();
-  m_table->verticalHeader()->setDefaultSectionSize(metrics.height() + 6);
-  for (int column = 0; column < RooflineTable::kNumColumns; ++column) {
-    const QString heading = m_table_model->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
-    const int text = metrics.horizontalAdvance(QString::fromUtf8(kWidest[static_cast<std::size_t>(column)]));
-    const int mark =
-        column == RooflineTable::kPhase ? style()->pixelMetric(QStyle::PM_SmallIconSize) + 2 * kSpacing : 0;
-    m_table->setColumnWidth(column, std::max(text + mark, metrics.horizontalAdvance(heading)) + kPadding);
-  }
+void RooflineView::sizeColumns() const {
+  gui::sizeColumns(*m_table, font(), kWidest, [this](int column) {
+    return column == RooflineTable::kPhase ? style()->pixelMetric(QStyle::PM_SmallIconSize) + 2 * kSpacing : 0;
+  });
 }
 
 void RooflineView::applyTheme() {
@@ -175,8 +155,8 @@ void RooflineView::applyTheme() {
   for (const core::Phase phase : {core::Phase::kPrefill, core::Phase::kDecode}) {
     const QColor color = phaseColor(phase, theme);
     for (Point& point : m_marks[static_cast<std::size_t>(phase)]) {
-      point.trail->setPen(QPen(translucent(color, 90), 1));
-      point.trail->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, translucent(color, 120), 3));
+      point.trail->setPen(QPen(mix(theme.surface, color, 0.55), 1));
+      point.trail->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssPlus, 3));
       point.words->setColor(readable(color, theme.surface, 7.0));
       point.words->setBrush(translucent(theme.surface, 150));
       point.disc->setPen(QPen(theme.surface, 1));
@@ -190,12 +170,8 @@ void RooflineView::applyTheme() {
 }
 
 void RooflineView::changeEvent(QEvent* event) {
-  View::changeEvent(event);
-  const QEvent::Type type = event->type();
-  if (type != QEvent::PaletteChange && type != QEvent::FontChange && type != QEvent::StyleChange) return;
-  if (type != QEvent::PaletteChange) sizeColumns();
-  applyTheme();
-  m_plot->replot();  // at once: half of it would be drawn in the old colours
+  PlotView::changeEvent(event);
+  if (event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange) sizeColumns();
 }
 
 void RooflineView::showModel(const ModelInfo&) {
@@ -203,13 +179,12 @@ void RooflineView::showModel(const ModelInfo&) {
   m_decode.clear();
   m_trail.clear();
   m_points.clear();
-  m_pause.stop();
   m_stack->showWords(firstStepWords());
 }
 
 void RooflineView::showLimits(const core::MachineLimits& limits) {
-  m_limits = limits;
-  refresh();
+  m_drawn.reset();
+  PlotView::showLimits(limits);
 }
 
 void RooflineView::showFrame(const Frame& frame) {
@@ -219,12 +194,7 @@ void RooflineView::showFrame(const Frame& frame) {
     m_decode.add(frame.steps[i]);
     if (i >= num_old) m_trail.add(*frame.steps[i]);
   }
-  if (!frame.steps.empty() && !m_pause.isActive()) refresh();
-}
-
-void RooflineView::showEvent(QShowEvent* event) {
-  View::showEvent(event);
-  refresh();
+  if (!frame.steps.empty()) showSoon();
 }
 
 void RooflineView::refresh() {
@@ -232,21 +202,25 @@ void RooflineView::refresh() {
   std::vector<std::shared_ptr<const core::StepRecord>> steps = m_prefill.steps();
   for (auto& step : m_decode.steps()) steps.push_back(std::move(step));
   m_points = core::rooflinePoints(steps, m_limits);
-  if (m_points.empty()) return;
-  m_pause.start();
-  m_stack->showContent();
+  if (!beginRefresh(!m_points.empty())) return;
   m_table_model->setPoints(m_points, m_limits);
-  showRoof();
   showPoints();
-  m_plot->replot(QCustomPlot::rpQueuedReplot);
+  const RooflineAxes axes = axesFor(m_points, m_limits);
+  if (m_drawn == axes) {
+    placePointWords();
+    m_plot->layer(QLatin1String(kPointsLayer))->replot();
+    return;
+  }
+  m_drawn = axes;
+  showRoof(axes);
+  replotSoon();
 }
 
 RooflineView::Point& RooflineView::pointOf(const core::RooflinePoint& point) {
   return m_marks[static_cast<std::size_t>(point.phase)][static_cast<std::size_t>(point.kind)];
 }
 
-void RooflineView::showRoof() {
-  const RooflineAxes axes = axesFor(m_points, m_limits);
+void RooflineView::showRoof(const RooflineAxes& axes) {
   m_plot->xAxis->setRange(axes.intensity.lower, axes.intensity.upper);
   m_plot->yAxis->setRange(axes.flop_per_s.lower / kGiga, axes.flop_per_s.upper / kGiga);
   const double peak = highestPeak(m_limits);
@@ -297,22 +271,18 @@ void RooflineView::showPoints() {
       keys << at.x();
       values << at.y() / kGiga;
     }
-    mark.trail->setLineStyle(QCPGraph::lsNone);
     mark.trail->setData(keys, values);
     mark.words->setText(opKindWord(point.kind));
   }
 }
 
-// Called when the axes have their places for this replot.
+// Called when the axes have their places for this replot. What matters most comes first: words that find their place
+// taken are left out.
 void RooflineView::placeWords() {
   m_taken.clear();
   hideWords();
-  const QSizeF room = m_plot->axisRect()->size();
-  const QFontMetricsF metrics(smallFont(font()));
-  if (room.height() > 8 * metrics.height() && room.width() > 40 * metrics.averageCharWidth()) {
-    placeCeilingWords();
-    placeZoneWords();
-  }
+  placeCeilingWords();
+  placeZoneWords();
   placePointWords();
 }
 
@@ -328,6 +298,11 @@ QPointF RooflineView::pixelAt(double intensity, double flop_per_s) const {
   return {m_plot->xAxis->coordToPixel(intensity), m_plot->yAxis->coordToPixel(flop_per_s / kGiga)};
 }
 
+bool RooflineView::isFree(const QRectF& place) const {
+  return QRectF(m_plot->axisRect()->rect()).contains(place) &&
+         std::ranges::none_of(m_taken, [&](const QRectF& other) { return place.intersects(other); });
+}
+
 // In the middle of the part of a bandwidth's slope that can be seen, `lines` of text above it; nothing where the slope
 // is too short. On log axes all slopes are as steep as each other.
 void RooflineView::writeAlong(QCPItemText& words, const QString& text, double bytes_per_s, double lines) {
@@ -336,20 +311,21 @@ void RooflineView::writeAlong(QCPItemText& words, const QString& text, double by
   const QPointF slope = pixelAt(right, right * bytes_per_s) - pixelAt(left, left * bytes_per_s);
   const QFontMetricsF metrics(words.font());
   const double length = metrics.horizontalAdvance(text);
-  if (length > 0.8 * std::hypot(slope.x(), slope.y())) return;
+  if (right <= left || length > 0.8 * std::hypot(slope.x(), slope.y())) return;
   const double angle = std::atan2(slope.y(), slope.x());
   const double middle = std::sqrt(left * right);
   const QPointF centre =
       pixelAt(middle, middle * bytes_per_s) + lines * metrics.height() * QPointF(std::sin(angle), -std::cos(angle));
-  words.setVisible(true);
-  words.setText(text);
-  words.setRotation(angle * 180 / M_PI);
-  words.setPositionAlignment(Qt::AlignCenter);
-  words.position->setPixelPosition(centre);
-  for (double at = -length / 2; at <= length / 2; at += metrics.height() / 2) {
+  std::vector<QRectF> places;  // small ones, along the words
+  const double side = 0.8 * metrics.height();
+  for (double at = -length / 2; at <= length / 2; at += side / 2) {
     const QPointF along = centre + at * QPointF(std::cos(angle), std::sin(angle));
-    m_taken.emplace_back(along - QPointF(3, 3), QSizeF(6, 6));
+    places.emplace_back(along - QPointF(side, side) / 2, QSizeF(side, side));
   }
+  if (!std::ranges::all_of(places, [this](const QRectF& place) { return isFree(place); })) return;
+  m_taken.insert(m_taken.end(), places.begin(), places.end());
+  words.setRotation(angle * 180 / M_PI);
+  write(words, text, centre);
 }
 
 // At the right edge, level; its lower edge at `bottom`.
@@ -360,19 +336,22 @@ QRectF RooflineView::levelPlace(const QString& text, double bottom) const {
 }
 
 void RooflineView::writeLevel(QCPItemText& words, const QString& text, const QRectF& place) {
+  if (!isFree(place)) return;
+  m_taken.push_back(place);
+  write(words, text, place.center());
+}
+
+void RooflineView::write(QCPItemText& words, const QString& text, const QPointF& centre) {
   words.setVisible(true);
   words.setText(text);
   words.setPositionAlignment(Qt::AlignCenter);
-  words.position->setPixelPosition(place.center());
-  m_taken.push_back(place);
+  words.position->setPixelPosition(centre);
 }
 
 void RooflineView::placeCeilingWords() {
   const Ceiling& memory = m_ceilings[kMemory];
   if (memory.per_s <= 0) return;
   writeAlong(*memory.words, tr("memory %1").arg(byteRateText(memory.per_s)), memory.per_s, 0.65);
-  const Ceiling& cache = m_ceilings[kCache];
-  if (cache.per_s > 0) writeAlong(*cache.words, tr("in cache %1").arg(byteRateText(cache.per_s)), cache.per_s, 0.65);
   const double line = QFontMetricsF(smallFont(font())).height();
   const auto level = [&](const Ceiling& ceiling, const QString& text) {
     if (ceiling.per_s <= 0) return;
@@ -381,27 +360,34 @@ void RooflineView::placeCeilingWords() {
     const double bottom = ceiling.per_s >= highestPeak(m_limits) ? y - 1 : y + 1 + line;
     writeLevel(*ceiling.words, text, levelPlace(text, bottom));
   };
-  level(m_ceilings[kFp32], tr("fp32 %1").arg(flopRateText(m_ceilings[kFp32].per_s)));
   level(m_ceilings[kInt8], tr("int8 %1").arg(opRateText(m_ceilings[kInt8].per_s)));
+  level(m_ceilings[kFp32], tr("fp32 %1").arg(flopRateText(m_ceilings[kFp32].per_s)));
+  const Ceiling& cache = m_ceilings[kCache];
+  if (cache.per_s > 0) writeAlong(*cache.words, tr("in cache %1").arg(byteRateText(cache.per_s)), cache.per_s, 0.65);
 }
 
 void RooflineView::placeZoneWords() {
-  const double peak = highestPeak(m_limits);
-  if (peak <= 0) return;
+  if (highestPeak(m_limits) <= 0) return;
   writeAlong(*m_zones[kMemoryZone].words, tr("bandwidth-bound: waits for memory"), m_limits.read_bytes_per_s, -0.65);
-  const double line = QFontMetricsF(smallFont(font())).height();
   const QString under_half = tr("under half of the roof: overhead-bound");
-  const double lowest = m_plot->axisRect()->bottom() - kWordsGapPx;
-  writeLevel(*m_zones[kOverheadZone].words, under_half, levelPlace(under_half, lowest));
-  // Below the ceilings, on the first line where no disc is.
-  const QString compute = tr("compute-bound: waits for arithmetic");
+  writeLevel(*m_zones[kOverheadZone].words, under_half,
+             levelPlace(under_half, m_plot->axisRect()->bottom() - kWordsGapPx));
+}
+
+// Below the ceilings, on the first line where no disc and nothing else is.
+QRectF RooflineView::computePlace(const QString& text) const {
+  const double peak = highestPeak(m_limits);
+  if (peak <= 0) return {};
+  const double line = QFontMetricsF(smallFont(font())).height();
   const double half = pixelAt(m_plot->xAxis->range().upper, peak / 2).y();
   const auto isOnDisc = [&](const QRectF& place) {
     return std::ranges::any_of(m_points, [&](const auto& point) { return discOf(point).intersects(place); });
   };
-  QRectF place = levelPlace(compute, half + 2 * line + kWordsGapPx);
-  while (isOnDisc(place)) place.translate(0, line / 2);
-  if (place.bottom() < lowest - line) writeLevel(*m_zones[kComputeZone].words, compute, place);
+  QRectF place = levelPlace(text, half + 2 * line + kWordsGapPx);
+  while (place.bottom() < m_plot->axisRect()->bottom() && (isOnDisc(place) || !isFree(place))) {
+    place.translate(0, line / 2);
+  }
+  return isFree(place) ? place : QRectF();
 }
 
 // Null where it has no place on the chart.
@@ -412,8 +398,18 @@ QRectF RooflineView::discOf(const core::RooflinePoint& point) const {
   return {centre - QPointF(diameter, diameter) / 2, QSizeF(diameter, diameter)};
 }
 
+// The words that discs push around.
 void RooflineView::placePointWords() {
   const QFontMetricsF metrics(smallFont(font()));
+  std::vector<QRectF> taken = m_taken;
+  QCPItemText& compute = *m_zones[kComputeZone].words;
+  const QString compute_bound = tr("compute-bound: waits for arithmetic");
+  if (const QRectF place = computePlace(compute_bound); place.isNull()) {
+    compute.setVisible(false);
+  } else {
+    write(compute, compute_bound, place.center());
+    taken.push_back(place);
+  }
   std::vector<PlotMark> marks;
   std::vector<QCPItemText*> words;
   for (const core::RooflinePoint& point : m_points) {
@@ -423,19 +419,12 @@ void RooflineView::placePointWords() {
     marks.push_back(
         {disc.center(), disc.width(), QSizeF(metrics.horizontalAdvance(words.back()->text()) + 2, metrics.height())});
   }
-  const std::vector<QRectF> places = placeLabels(marks, m_plot->axisRect()->rect(), m_taken);
+  const std::vector<QRectF> places = placeLabels(marks, m_plot->axisRect()->rect(), taken);
   for (std::size_t i = 0; i < places.size(); ++i) {
     words[i]->setVisible(!places[i].isNull());
     words[i]->setPositionAlignment(Qt::AlignCenter);
     words[i]->position->setPixelPosition(places[i].center());
   }
-}
-
-bool RooflineView::eventFilter(QObject* watched, QEvent* event) {
-  if (watched != m_plot || event->type() != QEvent::ToolTip) return View::eventFilter(watched, event);
-  const auto* help = static_cast<QHelpEvent*>(event);
-  QToolTip::showText(help->globalPos(), explain(help->pos()), m_plot);
-  return true;
 }
 
 // The nearest disc under the mouse, else what the chart means.

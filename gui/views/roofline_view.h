@@ -2,29 +2,24 @@
 #pragma once
 
 #include "gui/session/recent_steps.h"
+#include "gui/views/plot_view.h"
 #include "gui/views/roofline_layout.h"
-#include "gui/views/view.h"
-
-#include <QPointer>
-#include <QTimer>
 
 #include <array>
+#include <optional>
 #include <vector>
 
 class QCPGraph;
 class QCPItemText;
-class QCustomPlot;
-class QSplitter;
 class QTableView;
 
 namespace inferoscope::gui {
 
-class EmptyStack;
 class RooflineTable;
 
 // How near each kind of op comes to what this machine can do: intensity against FLOP/s under the probed ceilings, and
 // the same numbers as a table.
-class RooflineView : public View {
+class RooflineView : public PlotView {
   Q_OBJECT
 
  public:
@@ -33,14 +28,15 @@ class RooflineView : public View {
   void showModel(const ModelInfo& model) override;
   void showLimits(const core::MachineLimits& limits) override;
   void showFrame(const Frame& frame) override;
+  void refresh() override;
 
   QSize sizeHint() const override { return {640, 560}; }
   QSize minimumSizeHint() const override { return {240, 200}; }
 
  protected:
-  void showEvent(QShowEvent* event) override;
+  void applyTheme() override;
+  QString explain(const QPoint& point) const override;
   void changeEvent(QEvent* event) override;
-  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   struct Ceiling {
@@ -63,41 +59,37 @@ class RooflineView : public View {
 
   void buildPlot();
   void buildTable();
-  void sizeColumns();
+  void sizeColumns() const;
   QCPItemText* addWords(const char* layer);
-  void applyTheme();
-  void refresh();
-  void showRoof();
+  void showRoof(const RooflineAxes& axes);
   void showPoints();
   void placeWords();  // what depends on pixels
   void hideWords();
   void placeCeilingWords();
   void placeZoneWords();
   void placePointWords();
-  QString explain(const QPoint& point) const;
   QString explainCeilings() const;
   QPointF pixelAt(double intensity, double flop_per_s) const;
   void writeAlong(QCPItemText& words, const QString& text, double bytes_per_s, double lines);
+  bool isFree(const QRectF& place) const;
   QRectF levelPlace(const QString& text, double bottom) const;
+  QRectF computePlace(const QString& text) const;
   void writeLevel(QCPItemText& words, const QString& text, const QRectF& place);
+  static void write(QCPItemText& words, const QString& text, const QPointF& centre);
   QRectF discOf(const core::RooflinePoint& point) const;
   Point& pointOf(const core::RooflinePoint& point);
 
-  QCustomPlot* m_plot;
   RooflineTable* m_table_model;
   QTableView* m_table;
-  QSplitter* m_content;
-  EmptyStack* m_stack;
-  QTimer m_pause;  // while it runs, the picture stays as it is
   std::array<Ceiling, kNumCeilings> m_ceilings;
   std::array<Zone, kNumZones> m_zones;
   std::array<std::array<Point, kernels::kNumOpKinds>, 2> m_marks;  // by phase and kind
   RecentSteps m_prefill{core::Phase::kPrefill};
   RecentSteps m_decode{core::Phase::kDecode};
   RooflineTrail m_trail;
+  std::optional<RooflineAxes> m_drawn;  // the axes of the roof as it is drawn; none: draw it
   std::vector<core::RooflinePoint> m_points;
   std::vector<QRectF> m_taken;  // by words of ceilings and zones, in pixels
-  core::MachineLimits m_limits;
 };
 
 }  // namespace inferoscope::gui

@@ -6,6 +6,7 @@
 #include "gui/paint/marks.h"
 #include "gui/paint/number_format.h"
 #include "gui/paint/share_bar_delegate.h"
+#include "gui/paint/tables.h"
 #include "gui/paint/theme.h"
 #include "gui/views/waterfall.h"
 #include "gui/views/words.h"
@@ -100,13 +101,15 @@ QWidget* StepTimeView::buildChoices() {
 
 void StepTimeView::buildTree() {
   m_sorted->setSourceModel(m_model);
-  m_sorted->setSortRole(WorkTreeModel::kValueRole);
+  m_sorted->setSortRole(kValueRole);
   m_sorted->setDynamicSortFilter(false);  // nothing moves under the reader's eyes
   m_tree->setModel(m_sorted);
   m_tree->setAccessibleName(tr("Ops of the step"));
   m_tree->setFrameShape(QFrame::NoFrame);
   m_tree->setAlternatingRowColors(true);
   m_tree->setUniformRowHeights(true);
+  m_tree->setSelectionMode(QAbstractItemView::ExtendedSelection);
+  addCopyRows(*m_tree);
   m_tree->setItemDelegateForColumn(WorkTreeModel::kShareOfStep, m_bars);
   m_bars->setColor(themeOf(palette()).prefill);
   QHeaderView* header = m_tree->header();
@@ -152,11 +155,6 @@ void StepTimeView::showFrame(const Frame& frame) {
     (core::phaseOf(*step) == core::Phase::kPrefill ? m_prefill : m_decode) = step;
   }
   if (!frame.steps.empty() && !m_pause.isActive()) refresh();
-}
-
-void StepTimeView::showEvent(QShowEvent* event) {
-  View::showEvent(event);
-  refresh();
 }
 
 const core::StepRecord* StepTimeView::chosenStep() const {

@@ -29,19 +29,18 @@ class StepTimeView : public View {
   void showModel(const ModelInfo& model) override;
   void showLimits(const core::MachineLimits& limits) override;
   void showFrame(const Frame& frame) override;
+  void refresh() override;
 
   QSize sizeHint() const override { return {760, 560}; }
   QSize minimumSizeHint() const override { return {240, 200}; }
 
  protected:
-  void showEvent(QShowEvent* event) override;
   void changeEvent(QEvent* event) override;
 
  private:
   void buildTree();
   QWidget* buildChoices();
   void sizeColumns();
-  void refresh();
   const core::StepRecord* chosenStep() const;
 
   QComboBox* m_which;     // step: latest, prefill, decode

@@ -11,10 +11,8 @@
 #include "gui/views/work_words.h"
 
 #include <qcustomplot.h>
-#include <QHelpEvent>
 #include <QSplitter>
 #include <QToolButton>
-#include <QToolTip>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -24,7 +22,6 @@ namespace inferoscope::gui {
 
 namespace {
 
-constexpr int kPauseMs = 200;  // five updates a second are as many as eyes can read
 constexpr double kShortestSpanS = 5;
 constexpr double kLongestSpanS = 3600;
 constexpr int kPixelsAColumn = 4;
@@ -33,11 +30,7 @@ constexpr double kMega = 1e6;
 }  // namespace
 
 TokenBytesView::TokenBytesView(Selection& selection, QWidget* parent)
-    : View(selection, parent),
-      m_legend(new LegendBar),
-      m_plot(new QCustomPlot),
-      m_tape(new LayerTape),
-      m_replay(new QToolButton) {
+    : PlotView(selection, parent), m_legend(new LegendBar), m_tape(new LayerTape), m_replay(new QToolButton) {
   setAccessibleName(tr("Bytes per token"));
   setAccessibleDescription(tr("Bytes moved for each generated token, by class, and the tensors that a step reads"));
   auto* content = new QSplitter(Qt::Horizontal);
@@ -46,20 +39,12 @@ TokenBytesView::TokenBytesView(Selection& selection, QWidget* parent)
   content->addWidget(buildTape());
   content->setStretchFactor(0, 1);
   content->setSizes({440, 280});
-  m_stack = new EmptyStack(content, noModelWords(), this);
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->addWidget(m_stack);
-  m_pause.setSingleShot(true);
-  m_pause.setInterval(kPauseMs);
-  connect(&m_pause, &QTimer::timeout, this, &TokenBytesView::refresh);
+  setContent(content);
   applyTheme();
 }
 
 QWidget* TokenBytesView::buildChart() {
   m_plot->setMinimumSize(120, 80);
-  m_plot->installEventFilter(this);
-  connect(m_plot, &QCustomPlot::mouseWheel, this, [this](QWheelEvent* event) { zoom(event->angleDelta().y()); });
   // The tallest first: each next one is painted over it.
   for (auto area = m_areas.rbegin(); area != m_areas.rend(); ++area) {
     *area = m_plot->addGraph();
@@ -109,45 +94,24 @@ void TokenBytesView::applyTheme() {
   showLegend();
 }
 
-void TokenBytesView::changeEvent(QEvent* event) {
-  View::changeEvent(event);
-  const QEvent::Type type = event->type();
-  if (type != QEvent::PaletteChange && type != QEvent::FontChange && type != QEvent::StyleChange) return;
-  applyTheme();
-  m_plot->replot();  // at once: half of it would be drawn in the old colours
-}
-
 void TokenBytesView::showModel(const ModelInfo&) {
   m_history.clear();
   m_series = {};
   m_latest.reset();
   m_replay->setChecked(false);
   m_tape->showStep(nullptr);
-  m_pause.stop();
   m_stack->showWords(firstStepWords());
-}
-
-void TokenBytesView::showLimits(const core::MachineLimits& limits) {
-  m_limits = limits;
-  refresh();
 }
 
 void TokenBytesView::showFrame(const Frame& frame) {
   if (frame.steps.empty()) return;
   for (const auto& step : frame.steps) m_history.add(*step);
   m_latest = frame.steps.back();
-  if (!m_pause.isActive()) refresh();
-}
-
-void TokenBytesView::showEvent(QShowEvent* event) {
-  View::showEvent(event);
-  refresh();
+  showSoon();
 }
 
 void TokenBytesView::refresh() {
-  if (!inSight() || !m_latest) return;
-  m_pause.start();
-  m_stack->showContent();
+  if (!beginRefresh(m_latest != nullptr)) return;
   m_tape->showStep(m_latest);
   const double to_s = std::max(kShortestSpanS, static_cast<double>(m_history.endNs()) / 1e9);
   const double from_s = std::max(0.0, to_s - m_span_s);
@@ -155,7 +119,7 @@ void TokenBytesView::refresh() {
   m_plot->xAxis->setRange(from_s, to_s);
   showLegend();
   showStack();
-  m_plot->replot(QCustomPlot::rpQueuedReplot);
+  replotSoon();
 }
 
 void TokenBytesView::showLegend() {
@@ -201,16 +165,8 @@ void TokenBytesView::showStack() {
 
 // The wheel: more or less time at once.
 void TokenBytesView::zoom(int direction) {
-  if (direction == 0) return;
   m_span_s = std::clamp(m_span_s * (direction > 0 ? 0.8 : 1.25), kShortestSpanS, kLongestSpanS);
   refresh();
-}
-
-bool TokenBytesView::eventFilter(QObject* watched, QEvent* event) {
-  if (watched != m_plot || event->type() != QEvent::ToolTip) return View::eventFilter(watched, event);
-  const auto* help = static_cast<QHelpEvent*>(event);
-  QToolTip::showText(help->globalPos(), explain(help->pos()), m_plot);
-  return true;
 }
 
 QString TokenBytesView::explain(const QPoint& point) const {

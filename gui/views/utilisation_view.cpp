@@ -9,9 +9,6 @@
 #include "gui/views/words.h"
 
 #include <qcustomplot.h>
-#include <QHelpEvent>
-#include <QToolTip>
-#include <QVBoxLayout>
 
 #include <algorithm>
 #include <cmath>
@@ -51,18 +48,11 @@ QColor translucent(QColor color, int alpha) {
 }  // namespace
 
 UtilisationView::UtilisationView(Selection& selection, QWidget* parent)
-    : View(selection, parent),
-      m_plot(new QCustomPlot),
-      m_stack(new EmptyStack(m_plot, noModelWords(), this)),
-      m_margins(new QCPMarginGroup(m_plot)) {
+    : PlotView(selection, parent), m_margins(new QCPMarginGroup(m_plot)) {
   setAccessibleName(tr("Utilisation"));
   setAccessibleDescription(tr("Tokens per second, memory bandwidth, compute and KV blocks used over time"));
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->addWidget(m_stack);
   m_plot->setMinimumSize(minimumSizeHint());
-  m_plot->installEventFilter(this);
-  connect(m_plot, &QCustomPlot::mouseWheel, this, [this](QWheelEvent* event) { zoom(event->angleDelta().y()); });
+  setContent(m_plot);
   buildStrips();
   applyTheme();
 }
@@ -132,32 +122,18 @@ void UtilisationView::applyTheme() {
   }
 }
 
-void UtilisationView::changeEvent(QEvent* event) {
-  View::changeEvent(event);
-  const QEvent::Type type = event->type();
-  if (type != QEvent::PaletteChange && type != QEvent::FontChange && type != QEvent::StyleChange) return;
-  applyTheme();
-  m_plot->replot();  // at once: half of it would be drawn in the old colours
-}
-
 void UtilisationView::showModel(const ModelInfo&) {
   m_history.clear();
   m_stack->showWords(firstStepWords());
 }
 
-void UtilisationView::showLimits(const core::MachineLimits& limits) {
-  m_limits = limits;
-  refresh();
-}
-
 void UtilisationView::showFrame(const Frame& frame) {
   for (const auto& step : frame.steps) m_history.add(*step);
-  if (!frame.steps.empty()) refresh();
+  if (!frame.steps.empty()) showSoon();
 }
 
 void UtilisationView::refresh() {
-  if (!inSight() || m_history.empty()) return;
-  m_stack->showContent();
+  if (!beginRefresh(!m_history.empty())) return;
   const double to_s = std::max(kShortestSpanS, static_cast<double>(m_history.endNs()) / 1e9);
   const double from_s = std::max(0.0, to_s - m_span_s);
   for (const Strip& each : m_strips) each.rect->axis(QCPAxis::atBottom)->setRange(from_s, to_s);
@@ -165,7 +141,7 @@ void UtilisationView::refresh() {
   setData(rates);
   setTitles(rates);
   setScales(rates);
-  m_plot->replot(QCustomPlot::rpQueuedReplot);
+  replotSoon();
 }
 
 void UtilisationView::setData(const RateSeries& rates) {
@@ -239,16 +215,8 @@ void UtilisationView::setScales(const RateSeries& rates) {
 
 // The wheel: more or less time at once.
 void UtilisationView::zoom(int direction) {
-  if (direction == 0) return;
   m_span_s = std::clamp(m_span_s * (direction > 0 ? 0.8 : 1.25), kShortestSpanS, kLongestSpanS);
   refresh();
-}
-
-bool UtilisationView::eventFilter(QObject* watched, QEvent* event) {
-  if (event->type() != QEvent::ToolTip) return View::eventFilter(watched, event);
-  const auto* help = static_cast<QHelpEvent*>(event);
-  QToolTip::showText(help->globalPos(), tipText(explain(help->pos())), m_plot);
-  return true;
 }
 
 QString UtilisationView::explain(const QPoint& point) const {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "gui/paint/metrics.h"
+#include "gui/views/plot_view.h"
 #include "gui/views/utilisation_layout.h"
-#include "gui/views/view.h"
 
 #include <array>
 
@@ -11,22 +11,18 @@ class QCPAxisRect;
 class QCPGraph;
 class QCPMarginGroup;
 class QCPTextElement;
-class QCustomPlot;
 
 namespace inferoscope::gui {
 
-class EmptyStack;
-
 // How much of the machine is used, over lane time: tokens/s, bandwidth and compute of what the probe reached, KV
 // blocks.
-class UtilisationView : public View {
+class UtilisationView : public PlotView {
   Q_OBJECT
 
  public:
   UtilisationView(Selection& selection, QWidget* parent);
 
   void showModel(const ModelInfo& model) override;
-  void showLimits(const core::MachineLimits& limits) override;
   void showFrame(const Frame& frame) override;
   void refresh() override;
 
@@ -34,8 +30,9 @@ class UtilisationView : public View {
   QSize minimumSizeHint() const override { return {240, 200}; }
 
  protected:
-  void changeEvent(QEvent* event) override;
-  bool eventFilter(QObject* watched, QEvent* event) override;
+  void applyTheme() override;
+  QString explain(const QPoint& point) const override;
+  void zoom(int direction) override;
 
  private:
   enum StripIndex { kTokens, kBandwidth, kCompute, kCache, kNumStrips };
@@ -48,25 +45,19 @@ class UtilisationView : public View {
   void buildStrips();
   void buildStrip(StripIndex index);
   QCPGraph* addPhaseBand(StripIndex index);
-  void applyTheme();
   void setData(const RateSeries& rates);
   void setTitles(const RateSeries& rates);
   void setScales(const RateSeries& rates);
-  void zoom(int direction);
   Strip& strip(StripIndex index) { return m_strips[static_cast<std::size_t>(index)]; }
-  QString explain(const QPoint& point) const;
   QString valuesAt(StripIndex index, int x) const;
   static Metric metricOf(StripIndex index);
 
-  QCustomPlot* m_plot;
-  EmptyStack* m_stack;
   QCPMarginGroup* m_margins;
   std::array<Strip, kNumStrips> m_strips;
   QCPTextElement* m_prefill_title = nullptr;  // beside that of the first strip
   QCPGraph* m_prefill = nullptr;              // in the first strip
   std::array<QCPGraph*, 2> m_phase_bands{};   // where most of the work is prefill
   WorkHistory m_history;
-  core::MachineLimits m_limits;
   double m_span_s = 30;
 };
 

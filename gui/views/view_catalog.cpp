@@ -13,6 +13,8 @@
 #include "gui/views/utilisation_view.h"
 #include "gui/views/waiting_view.h"
 
+#include <QCoreApplication>
+
 #include <array>
 
 namespace inferoscope::gui {
@@ -24,48 +26,40 @@ View* make(Selection& selection, QWidget* parent) {
   return new T(selection, parent);
 }
 
-constexpr std::array kViews = {
-    ViewRow{"kv-map", QT_TRANSLATE_NOOP("ViewRow", "KV block map"),
-            QT_TRANSLATE_NOOP("ViewRow", "Where the KV blocks are: who holds each, how full it is, what is shared"),
-            "Alt+1", Qt::TopDockWidgetArea, make<KvMapView>},
-    ViewRow{"batch-lanes", QT_TRANSLATE_NOOP("ViewRow", "Batch lanes"),
-            QT_TRANSLATE_NOOP("ViewRow", "Who ran in each step: prefill, decode, waiting, preempted, idle"), "Alt+2",
-            Qt::TopDockWidgetArea, make<BatchLanesView>},
-    ViewRow{"utilisation", QT_TRANSLATE_NOOP("ViewRow", "Utilisation"),
-            QT_TRANSLATE_NOOP("ViewRow", "How much of this machine's bandwidth and compute the steps reach"), "Alt+3",
-            Qt::RightDockWidgetArea, make<UtilisationView>},
-    ViewRow{"requests", QT_TRANSLATE_NOOP("ViewRow", "Requests"),
-            QT_TRANSLATE_NOOP("ViewRow", "All requests: state, tokens, blocks, times, why one waits or how it ended"),
-            "Alt+4", Qt::BottomDockWidgetArea, make<RequestsView>},
-    ViewRow{"token-stream", QT_TRANSLATE_NOOP("ViewRow", "Token stream"),
-            QT_TRANSLATE_NOOP("ViewRow", "What the chosen request says, as it is sampled"), "Alt+5",
-            Qt::BottomDockWidgetArea, make<TokenStreamView>},
-    ViewRow{"roofline", QT_TRANSLATE_NOOP("ViewRow", "Roofline"),
-            QT_TRANSLATE_NOOP("ViewRow", "How near each kind of op comes to this machine's bandwidth and compute"),
-            "Alt+6", Qt::RightDockWidgetArea, make<RooflineView>},
-    ViewRow{"step-time", QT_TRANSLATE_NOOP("ViewRow", "Where the time went"),
-            QT_TRANSLATE_NOOP("ViewRow", "A step from its floor to its measured time, and all its ops"), "Alt+7",
-            Qt::RightDockWidgetArea, make<StepTimeView>},
-    ViewRow{"token-bytes", QT_TRANSLATE_NOOP("ViewRow", "Bytes per token"),
-            QT_TRANSLATE_NOOP("ViewRow", "What is moved for each generated token, by class, and tensor by tensor"),
-            "Alt+8", Qt::RightDockWidgetArea, make<TokenBytesView>},
-    ViewRow{"block-table", QT_TRANSLATE_NOOP("ViewRow", "Block table"),
-            QT_TRANSLATE_NOOP("ViewRow",
-                              "Which physical block holds each logical block of the chosen request, and how "
-                              "a token's place is found"),
-            "Alt+B", Qt::RightDockWidgetArea, make<BlockTableView>},
-    ViewRow{"latency", QT_TRANSLATE_NOOP("ViewRow", "Latency"),
-            QT_TRANSLATE_NOOP("ViewRow", "How long requests wait for their first token and for each further one"),
-            "Alt+L", Qt::RightDockWidgetArea, make<LatencyView>},
-    ViewRow{"waiting", QT_TRANSLATE_NOOP("ViewRow", "Why is it waiting"),
-            QT_TRANSLATE_NOOP("ViewRow", "Why a request is not being computed, now and since it came"), "Alt+Y",
-            Qt::RightDockWidgetArea, make<WaitingView>},
+class ViewRows {
+  Q_DECLARE_TR_FUNCTIONS(ViewRow)
+
+ public:
+  static constexpr std::array kRows = {
+      ViewRow{"kv-map", make<KvMapView>, Qt::TopDockWidgetArea, "Alt+1", QT_TR_NOOP("KV block map"),
+              QT_TR_NOOP("Where the KV blocks are: who holds each, how full it is, what is shared")},
+      ViewRow{"batch-lanes", make<BatchLanesView>, Qt::TopDockWidgetArea, "Alt+2", QT_TR_NOOP("Batch lanes"),
+              QT_TR_NOOP("Who ran in each step: prefill, decode, waiting, preempted, idle")},
+      ViewRow{"utilisation", make<UtilisationView>, Qt::RightDockWidgetArea, "Alt+3", QT_TR_NOOP("Utilisation"),
+              QT_TR_NOOP("How much of this machine's bandwidth and compute the steps reach")},
+      ViewRow{"requests", make<RequestsView>, Qt::BottomDockWidgetArea, "Alt+4", QT_TR_NOOP("Requests"),
+              QT_TR_NOOP("All requests: state, tokens, blocks, times, why one waits or how it ended")},
+      ViewRow{"token-stream", make<TokenStreamView>, Qt::BottomDockWidgetArea, "Alt+5", QT_TR_NOOP("Token stream"),
+              QT_TR_NOOP("What the chosen request says, as it is sampled")},
+      ViewRow{"roofline", make<RooflineView>, Qt::RightDockWidgetArea, "Alt+6", QT_TR_NOOP("Roofline"),
+              QT_TR_NOOP("How near each kind of op comes to this machine's bandwidth and compute")},
+      ViewRow{"step-time", make<StepTimeView>, Qt::RightDockWidgetArea, "Alt+7", QT_TR_NOOP("Where the time went"),
+              QT_TR_NOOP("A step from its floor to its measured time, and all its ops")},
+      ViewRow{"token-bytes", make<TokenBytesView>, Qt::RightDockWidgetArea, "Alt+8", QT_TR_NOOP("Bytes per token"),
+              QT_TR_NOOP("What is moved for each generated token, by class, and tensor by tensor")},
+      ViewRow{"block-table", make<BlockTableView>, Qt::RightDockWidgetArea, "Alt+B", QT_TR_NOOP("Block table"),
+              QT_TR_NOOP("Which physical block holds each logical block of a request, and how a token is found")},
+      ViewRow{"latency", make<LatencyView>, Qt::RightDockWidgetArea, "Alt+L", QT_TR_NOOP("Latency"),
+              QT_TR_NOOP("How long requests wait for their first token and for each further one")},
+      ViewRow{"waiting", make<WaitingView>, Qt::RightDockWidgetArea, "Alt+Y", QT_TR_NOOP("Why is it waiting"),
+              QT_TR_NOOP("Why a request is not being computed, now and since it came")},
+  };
 };
 
 }  // namespace
 
 std::span<const ViewRow> viewCatalog() {
-  return kViews;
+  return ViewRows::kRows;
 }
 
 }  // namespace inferoscope::gui

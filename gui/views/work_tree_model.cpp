@@ -2,6 +2,7 @@
 #include "gui/views/work_tree_model.h"
 
 #include "gui/paint/number_format.h"
+#include "gui/paint/tables.h"
 #include "gui/views/work_words.h"
 
 #include <QStringList>
@@ -129,16 +130,17 @@ QVariant WorkTreeModel::value(const WorkNode& node, int column) const {
   const core::OpWork& work = node.work;
   switch (column) {
     case kTime:
+      return static_cast<double>(work.measured_ns) / 1e6;
     case kShareOfStep:
-      return static_cast<qlonglong>(work.measured_ns);
+      return shareOfStep(node);
     case kBytes:
       return static_cast<qulonglong>(work.cost.bytes());
     case kFlops:
       return static_cast<qulonglong>(work.cost.flops);
     case kByteRate:
-      return work.bytesPerSecond().value_or(0);
+      return work.bytesPerSecond().value_or(0) / 1e9;
     case kFlopRate:
-      return work.flopPerSecond().value_or(0);
+      return work.flopPerSecond().value_or(0) / 1e9;
     case kIntensity:
       return work.intensity().value_or(0);
     case kShareOfRoof:
@@ -153,6 +155,9 @@ QVariant WorkTreeModel::headerData(int section, Qt::Orientation orientation, int
   if (role == Qt::TextAlignmentRole) {
     return int((section == kTitle || section == kBound ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
   }
+  if (role == kValueRole && section == kTime) return tr("Time (ms)");
+  if (role == kValueRole && section == kByteRate) return tr("Moves (GB/s)");
+  if (role == kValueRole && section == kFlopRate) return tr("Computes (GFLOP/s)");
   if (role != Qt::DisplayRole && role != Qt::ToolTipRole) return {};
   const bool title = role == Qt::DisplayRole;
   switch (section) {

@@ -28,7 +28,6 @@ class WorkTreeModel : public QAbstractItemModel {
     kIntensity,
     kNumColumns
   };
-  static constexpr int kValueRole = Qt::UserRole;      // what a cell is sorted by
   static constexpr int kShareRole = Qt::UserRole + 1;  // 0..1: length of the cell's bar
 
   using QAbstractItemModel::QAbstractItemModel;

@@ -21,13 +21,14 @@ struct Scene {
   const gui::Frame* frame;  // null: no model
   bool limits;
   core::SeqId chosen;
-  int wheel = 0;  // notches towards the screen
+  int wheel = 0;    // notches towards the screen
+  QSize size = {};  // empty: the one that the view wishes for
 };
 
 void grab(const gui::ViewRow& row, const Scene& scene, const QString& theme, const QDir& folder) {
   gui::Selection selection;
   const std::unique_ptr<gui::View> view(row.make(selection, nullptr));
-  view->resize(view->sizeHint().expandedTo({480, 240}));
+  view->resize(scene.size.isEmpty() ? view->sizeHint().expandedTo({480, 240}) : scene.size);
   view->show();
   if (scene.frame != nullptr) {
     view->showModel(tests::toyModel());
@@ -64,7 +65,9 @@ int main(int argc, char** argv) {
                           {"full", &full, true, {}},
                           {"chosen", &full, true, full.snapshot->requests.front().seq},
                           {"zoomed", &full, true, {}, 6},
-                          {"many", &many, true, {}}};
+                          {"many", &many, true, {}},
+                          {"narrow", &full, true, {}, 0, {260, 300}},
+                          {"low", &full, true, {}, 0, {640, 210}}};
   for (const bool dark : {false, true}) {
     QApplication::setPalette(dark ? tests::darkPalette() : tests::lightPalette());
     for (const gui::ViewRow& row : gui::viewCatalog()) {

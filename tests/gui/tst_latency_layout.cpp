@@ -64,6 +64,8 @@ class TestLatencyLayout : public QObject {
   void staircase();
   void staircaseIsThinned();
   void chartsFollowTheShape();
+  void titlesBreakWhereTheyMust_data();
+  void titlesBreakWhereTheyMust();
 };
 
 void TestLatencyLayout::gapsBetweenTokens() {
@@ -150,6 +152,22 @@ void TestLatencyLayout::chartsFollowTheShape() {
   QVERIFY(gui::chartsSideBySide(QSize(800, 230)));
   QVERIFY(!gui::chartsSideBySide(QSize(420, 420)));
   QVERIFY(!gui::chartsSideBySide(QSize()));
+}
+
+void TestLatencyLayout::titlesBreakWhereTheyMust_data() {
+  QTest::addColumn<int>("room");
+  QTest::addColumn<QString>("expected");
+  QTest::newRow("wide") << 20 << "TTFT p50 1 p90 2";
+  QTest::newRow("just") << 16 << "TTFT p50 1 p90 2";
+  QTest::newRow("narrower") << 15 << "TTFT p50 1\np90 2";
+  QTest::newRow("narrow") << 6 << "TTFT\np50 1\np90 2";
+  QTest::newRow("too narrow for any") << 1 << "TTFT\np50 1\np90 2";
+}
+
+void TestLatencyLayout::titlesBreakWhereTheyMust() {
+  QFETCH(int, room);
+  const auto letters = [](const QString& words) { return static_cast<int>(words.size()); };
+  QTEST(gui::inLines({"TTFT", "p50 1", "p90 2"}, QStringLiteral(" "), room, letters), "expected");
 }
 
 QTEST_GUILESS_MAIN(TestLatencyLayout)

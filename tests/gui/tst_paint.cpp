@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "gui/paint/metrics.h"
 #include "gui/paint/number_format.h"
+#include "gui/paint/plot_style.h"
 #include "gui/paint/theme.h"
 #include "tests/support/palettes.h"
 
@@ -28,6 +29,8 @@ class TestPaint : public QObject {
   void readableKeepsWhatIsFine();
   void ownersKeepTheirLook();
   void metricsExplainThemselves();
+  void ticksHaveRoom_data();
+  void ticksHaveRoom();
 };
 
 void TestPaint::numbers_data() {
@@ -135,6 +138,20 @@ void TestPaint::metricsExplainThemselves() {
   QVERIFY(Qt::mightBeRichText(gui::tipText(live)));  // so that it is wrapped
   QVERIFY(gui::tipText(QStringLiteral("a < b")).contains(QStringLiteral("a &lt; b")));
   QVERIFY(gui::tipText({}).isEmpty());
+}
+
+void TestPaint::ticksHaveRoom_data() {
+  QTest::addColumn<double>("length");
+  QTest::addColumn<int>("expected");
+  QTest::newRow("more than enough") << 900.0 << 4;
+  QTest::newRow("for two") << 150.0 << 2;
+  QTest::newRow("for one") << 70.0 << 1;
+  QTest::newRow("for none: one is asked for") << 0.0 << 1;
+}
+
+void TestPaint::ticksHaveRoom() {
+  QFETCH(double, length);
+  QTEST(gui::tickCount(length, 40, 4), "expected");
 }
 
 QTEST_GUILESS_MAIN(TestPaint)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/paint/tables.h"
 #include "gui/views/requests_layout.h"
 #include "tests/support/frames.h"
 #include "tests/support/palettes.h"
@@ -136,7 +137,7 @@ void TestRequestsLayout::copiesAsTabSeparatedText() {
   timed.ttft_ms = 1234.5;
   timed.label = "a\tb";
   model.setRequests({timed, request(2)});
-  const QStringList lines = gui::tableText(model, {1}).split(QLatin1Char('\n'));
+  const QStringList lines = gui::tableText(model, {model.index(1, 0)}).split(QLatin1Char('\n'));
   QCOMPARE(lines.size(), 3);  // heading, row, end of the last line
   const QStringList cells = lines[1].split(QLatin1Char('\t'));
   QCOMPARE(cells.size(), static_cast<int>(RequestsModel::kNumColumns));

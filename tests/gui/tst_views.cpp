@@ -4,7 +4,9 @@
 #include "tests/support/frames.h"
 #include "tests/support/palettes.h"
 
+#include <QAction>
 #include <QApplication>
+#include <QClipboard>
 #include <QHelpEvent>
 #include <QLabel>
 #include <QPlainTextEdit>
@@ -14,6 +16,7 @@
 #include <QTableView>
 #include <QTest>
 #include <QToolTip>
+#include <QTreeView>
 
 #include <qcustomplot.h>
 
@@ -97,6 +100,9 @@ class TestViews : public QObject {
   void figuresAreExplained_data();
   void figuresAreExplained();
   void percentagesNeedAProbe();
+  void rowsAreCopied_data();
+  void rowsAreCopied();
+  void unfoldedRowsAreCopied();
   void streamFollowsOnlyAtItsEnd();
 };
 
@@ -409,6 +415,48 @@ void TestViews::percentagesNeedAProbe() {
   QVERIFY(titles(true).contains(QStringLiteral("of 400 GOP/s int8")));
   QVERIFY(!titles(false).contains(QLatin1Char('%')));
   QVERIFY(titles(false).contains(QStringLiteral("GB/s")));
+}
+
+void TestViews::rowsAreCopied_data() {
+  QTest::addColumn<gui::ViewRow>("row");
+  QTest::addColumn<QString>("heading");
+  QTest::newRow("requests") << rowOf("requests") << "TTFT (ms)";
+  QTest::newRow("roofline") << rowOf("roofline") << "Moves (GB/s)";
+  QTest::newRow("ops of a step") << rowOf("step-time") << "Time (ms)";
+  QTest::newRow("block table") << rowOf("block-table") << "Prefix hash";
+}
+
+// Nothing is chosen: all rows that can be seen, tab-separated, each with a cell for each heading.
+void TestViews::rowsAreCopied() {
+  QFETCH(gui::ViewRow, row);
+  QFETCH(QString, heading);
+  const Shown shown(row);
+  shown.load();
+  shown.view->showFrame(tests::fullFrame());
+  shown.picture();
+  const auto* table = shown.view->findChild<QAbstractItemView*>();
+  QCOMPARE(table->actions().size(), 1);
+  QGuiApplication::clipboard()->clear();
+  table->actions().front()->trigger();
+  QStringList lines = QGuiApplication::clipboard()->text().split(QLatin1Char('\n'));
+  QCOMPARE(lines.takeLast(), QString());
+  QCOMPARE(lines.size(), table->model()->rowCount() + 1);
+  QVERIFY2(lines.front().split(QLatin1Char('\t')).contains(heading), qPrintable(lines.front()));
+  for (const QString& line : lines) QCOMPARE(line.count(QLatin1Char('\t')), table->model()->columnCount() - 1);
+}
+
+void TestViews::unfoldedRowsAreCopied() {
+  const Shown shown(rowOf("step-time"));
+  shown.load();
+  shown.view->showFrame(tests::fullFrame());
+  shown.picture();
+  auto* tree = shown.view->findChild<QTreeView*>();
+  const QModelIndex layer = tree->model()->index(1, 0);
+  tree->expand(layer);
+  tree->actions().front()->trigger();
+  const QString text = QGuiApplication::clipboard()->text();
+  QCOMPARE(text.count(QLatin1Char('\n')), tree->model()->rowCount() + tree->model()->rowCount(layer) + 1);
+  QVERIFY2(text.contains(QStringLiteral("\nlayer 0 / attn_norm\t")), qPrintable(text.left(400)));
 }
 
 void TestViews::streamFollowsOnlyAtItsEnd() {
