@@ -23,6 +23,21 @@ void paintEmptyState(QPainter& painter, const QRect& area, const QString& words,
   painter.drawText(area, Qt::AlignCenter | Qt::TextWordWrap, words);
 }
 
+int paintLaneTag(QPainter& painter, const QRect& area, const QString& letter, const QColor& color) {
+  painter.save();
+  QFont bold = painter.font();
+  bold.setBold(true);
+  painter.setFont(bold);
+  const QFontMetrics metrics = painter.fontMetrics();
+  const int side = std::max(metrics.height(), metrics.horizontalAdvance(letter) + 6);
+  const QRect tag(area.left(), area.center().y() - metrics.height() / 2, side, metrics.height());
+  painter.fillRect(tag, color);
+  painter.setPen(contrast(Qt::white, color) > contrast(Qt::black, color) ? Qt::white : Qt::black);
+  painter.drawText(tag, Qt::AlignCenter, letter);
+  painter.restore();
+  return side;
+}
+
 int gaugeHeight(const QFontMetrics& metrics) {
   return metrics.height() + 3 + kBarHeight;
 }

@@ -19,6 +19,9 @@ QFont smallFont(const QFont& font);
 // In words why there is nothing to see, in the middle of `area`.
 void paintEmptyState(QPainter& painter, const QRect& area, const QString& words, const Theme& theme);
 
+// "A" on a ground of its lane's colour, at the left of `area`. Returns how wide it is.
+int paintLaneTag(QPainter& painter, const QRect& area, const QString& letter, const QColor& color);
+
 // A share of something: its name and "61 of 1,024 blocks" above a thin bar. Needs gaugeHeight().
 struct Gauge {
   QString name;

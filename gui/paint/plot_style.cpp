@@ -38,6 +38,16 @@ int tickCount(double length, double label, int most) {
   return std::clamp(static_cast<int>(length / (1.8 * label)), 1, most);
 }
 
+QCPItemText* addWords(QCustomPlot& plot, const QString& layer) {
+  auto* words = new QCPItemText(&plot);
+  words->position->setType(QCPItemPosition::ptAbsolute);
+  words->setLayer(layer);
+  words->setClipToAxisRect(true);
+  words->setSelectable(false);
+  words->setVisible(false);
+  return words;
+}
+
 void stylePlot(QCustomPlot& plot, const Theme& theme, const QFont& font) {
   plot.setBackground(theme.surface);
   for (QCPAxisRect* rect : plot.axisRects()) {

@@ -34,6 +34,9 @@ class ShareTicker : public QCPAxisTicker {
 // How many ticks to ask for along a length, so that labels of that size don't touch.
 int tickCount(double length, double label, int most);
 
+// Words, not shown yet, for a place in pixels that a view finds for them.
+QCPItemText* addWords(QCustomPlot& plot, const QString& layer);
+
 // QCustomPlot ignores palettes: gives all axis rects, axes and titles of a plot the theme's colours and `font`.
 // Call again on a change of palette or font; then give graphs and titles colours of their own.
 void stylePlot(QCustomPlot& plot, const Theme& theme, const QFont& font);

@@ -71,6 +71,8 @@ Theme themeOf(const QPalette& palette) {
   theme.bandwidth = mark(kOwnerHues[2], theme.surface);
   theme.compute = mark(kOwnerHues[5], theme.surface);
   theme.cache = mark(kOwnerHues[3], theme.surface);
+  theme.lane_a = mark(kOwnerHues[theme.dark ? 1 : 4], theme.surface);  // blue and vermilion: nobody takes one for the
+  theme.lane_b = mark(kOwnerHues[3], theme.surface);                   // other
   std::ranges::transform(kOwnerHues, theme.owners.begin(), [&](QRgb hue) { return mark(hue, theme.surface); });
   return theme;
 }

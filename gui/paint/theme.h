@@ -33,6 +33,8 @@ struct Theme {
   QColor bandwidth;
   QColor compute;
   QColor cache;
+  QColor lane_a;  // of a comparison
+  QColor lane_b;
   std::array<QColor, 7> owners;  // of requests, by ownerColor()
 };
 

@@ -62,7 +62,7 @@ void LaneHistory::clear() {
   m_set_back.clear();
 }
 
-void LaneHistory::add(const Frame& frame) {
+void LaneHistory::add(const LaneFrame& frame) {
   const int max_sequences = frame.snapshot ? frame.snapshot->options.max_sequences : 0;
   for (const auto& step : frame.steps) addStep(*step, max_sequences);
   if (frame.snapshot) leaveEnded(*frame.snapshot);

@@ -52,7 +52,7 @@ class LaneHistory {
   explicit LaneHistory(std::size_t max_columns = 2048);
 
   void clear();
-  void add(const Frame& frame);
+  void add(const LaneFrame& frame);
 
   const std::deque<LaneColumn>& columns() const { return m_columns; }
 

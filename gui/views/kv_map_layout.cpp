@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace inferoscope::gui {
 
@@ -120,6 +121,31 @@ int KvMapGrid::moved(int block, int right, int down) const {
   if (block < 0 || block >= num_blocks) return num_blocks > 0 ? 0 : -1;
   const int there = block + (right + down * columns) * blocks_per_pixel;
   return there >= 0 && there < num_blocks ? there : block;
+}
+
+KvMapScale scaleOf(const core::Snapshot& lane, const core::Snapshot* other) {
+  const auto cellsOf = [](const core::Snapshot& of, int cell_slots) {
+    return static_cast<int>(std::ssize(of.blocks)) * (of.block_size / cell_slots);
+  };
+  if (lane.block_size <= 0) return {};
+  KvMapScale scale{.cell_slots = lane.block_size, .num_cells = static_cast<int>(std::ssize(lane.blocks))};
+  if (other == nullptr || other->block_size <= 0) return scale;
+  scale.cell_slots = std::gcd(lane.block_size, other->block_size);
+  scale.parts = lane.block_size / scale.cell_slots;
+  scale.num_cells = std::max(cellsOf(lane, scale.cell_slots), cellsOf(*other, scale.cell_slots));
+  return scale;
+}
+
+std::vector<core::BlockInfo> cutBlocks(std::span<const core::BlockInfo> blocks, int cell_slots, int parts) {
+  std::vector<core::BlockInfo> cells;
+  cells.reserve(blocks.size() * static_cast<std::size_t>(parts));
+  for (const core::BlockInfo& block : blocks) {
+    for (int i = 0; i < parts; ++i) {
+      cells.push_back(block);
+      cells.back().num_tokens = std::clamp(block.num_tokens - i * cell_slots, 0, cell_slots);
+    }
+  }
+  return cells;
 }
 
 KvMapLayout layoutKvMap(const QSize& size, int gauge_height, int line_height) {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace inferoscope::gui {
 
@@ -47,6 +48,18 @@ inline constexpr int kLabelCell = 24;  // from here on with id and ref count
 inline constexpr int kLargestCell = 56;
 
 KvMapGrid gridFor(const QRect& area, int num_blocks);
+
+// What a cell of a map stands for: a block, or an equal part of one, so that cells of two lanes are equally many token
+// slots. A block that holds a whole context becomes a long strip of cells.
+struct KvMapScale {
+  int cell_slots = 0;
+  int parts = 1;      // cells of a block
+  int num_cells = 0;  // that have to find room: of the lane that has more
+};
+KvMapScale scaleOf(const core::Snapshot& lane, const core::Snapshot* other);  // null: alone, a cell is a block
+
+// The blocks, each cut into so many parts. A part is as full as its own slots are.
+std::vector<core::BlockInfo> cutBlocks(std::span<const core::BlockInfo> blocks, int cell_slots, int parts);
 
 // The parts of the view.
 struct KvMapLayout {

@@ -64,8 +64,14 @@ class Palette {
   const Tones* m_last = nullptr;
 };
 
+// Taken, and nothing written in it: a hole in what is held.
+bool isHole(const BlockInfo& block) {
+  return block.num_tokens == 0 && (block.state == BlockState::kUsed || block.state == BlockState::kShared);
+}
+
 // A block too small for marks: brightness tells the states apart.
 QRgb flatColor(const BlockInfo& block, Palette& palette) {
+  if (isHole(block)) return palette.of(block.owner).empty;
   switch (block.state) {
     case BlockState::kFree:
       return palette.well();
@@ -105,6 +111,11 @@ void cellRow(QRgb* pixels, const BlockInfo& block, int block_size, int side, int
     return;
   }
   const Tones& tones = palette.of(block.owner);
+  if (isHole(block)) {
+    // Rails that join those of its neighbours.
+    std::fill_n(pixels, side, y == 0 || y == side - 1 ? tones.full : palette.surface());
+    return;
+  }
   const int filled = filledRows(block, block_size, side);
   const bool shared = block.state == BlockState::kShared;
   for (int x = 0; x < side; ++x) pixels[x] = heldPixel(tones, shared, filled, side, x, y);
@@ -120,6 +131,7 @@ QImage rasterCells(const KvMapGrid& grid, std::span<const BlockInfo> blocks, int
   const int side = grid.cell - 1;  // one pixel is the gap
   for (int row = 0; row < grid.rows; ++row) {
     const std::size_t first = static_cast<std::size_t>(row) * static_cast<std::size_t>(grid.columns);
+    if (first >= blocks.size()) break;  // a lane may have fewer cells than the other one
     const std::size_t count = std::min(blocks.size() - first, static_cast<std::size_t>(grid.columns));
     for (int y = 0; y < side; ++y) {
       QRgb* pixels = scanLine(image, row * grid.cell + y);

@@ -58,14 +58,34 @@ void KvMapView::obeySelection() {
 void KvMapView::showModel(const ModelInfo&) {
   m_has_model = true;
   m_snapshot.reset();
+  m_beside.reset();
+  m_scale = {};
+  m_parts.clear();
   update();
 }
 
 void KvMapView::showLimits(const core::MachineLimits&) {}
 
+void KvMapView::showBeside(const LaneFrame* other) {
+  m_beside = other != nullptr ? other->snapshot : nullptr;
+}
+
 void KvMapView::showFrame(const Frame& frame) {
   if (frame.snapshot) m_snapshot = frame.snapshot;
+  if (m_snapshot) m_scale = scaleOf(*m_snapshot, m_beside.get());
+  m_parts.clear();
+  if (m_scale.parts > 1) m_parts = cutBlocks(m_snapshot->blocks, m_scale.cell_slots, m_scale.parts);
   update();
+}
+
+std::span<const core::BlockInfo> KvMapView::cells() const {
+  if (m_scale.parts > 1) return m_parts;
+  return m_snapshot->blocks;
+}
+
+int KvMapView::blockAt(const QPoint& point) const {
+  const int cell = grid().blockAt(point);
+  return cell >= 0 && m_snapshot && cell < std::ssize(cells()) ? cell / m_scale.parts : -1;
 }
 
 KvMapLayout KvMapView::parts() const {
@@ -73,7 +93,7 @@ KvMapLayout KvMapView::parts() const {
 }
 
 KvMapGrid KvMapView::grid() const {
-  return m_snapshot ? gridFor(parts().map, static_cast<int>(m_snapshot->blocks.size())) : KvMapGrid{};
+  return m_snapshot ? gridFor(parts().map, m_scale.num_cells) : KvMapGrid{};
 }
 
 void KvMapView::paintEvent(QPaintEvent*) {
@@ -114,7 +134,7 @@ void KvMapView::paintGauges(QPainter& painter, const KvMapLayout& layout, const 
 void KvMapView::paintMap(QPainter& painter, const Theme& theme) const {
   const KvMapGrid places = grid();
   if (places.columns == 0) return;
-  const QImage image = rasterBlocks(places, m_snapshot->blocks, m_snapshot->block_size, m_selection.shown(), theme);
+  const QImage image = rasterBlocks(places, cells(), m_scale.cell_slots, m_selection.shown(), theme);
   painter.drawImage(places.area, image);  // scaled to the nearest pixel
   if (places.cell >= kLabelCell) paintLabels(painter, places, image);
   paintOutlines(painter, places, theme);
@@ -124,8 +144,8 @@ void KvMapView::paintMap(QPainter& painter, const Theme& theme) const {
 // The block that is pointed at: a ring around it, of a size that can be found at any density.
 void KvMapView::paintPointed(QPainter& painter, const KvMapGrid& places, const Theme& theme) const {
   const int block = m_selection.block().value;
-  if (block < 0 || block >= places.num_blocks) return;
-  const QRect cell = places.cellRect(block);
+  if (block < 0 || block >= std::ssize(m_snapshot->blocks)) return;
+  const QRect cell = places.cellRect(block * m_scale.parts);
   const int wider = std::max(0, (kLeastRing - std::min(cell.width(), cell.height()) + 1) / 2);
   const QRect ring = cell.adjusted(-wider, -wider, wider, wider);
   painter.setBrush(Qt::NoBrush);
@@ -155,8 +175,8 @@ void KvMapView::paintLabels(QPainter& painter, const KvMapGrid& places, const QI
     painter.setPen(ink->second);
     painter.drawText(cell, alignment, words);
   };
-  for (int i = 0; i < places.num_blocks; ++i) {
-    const QRect cell = places.cellRect(i).adjusted(2, 1, -3, -2);
+  for (int i = 0; i < std::ssize(m_snapshot->blocks); ++i) {
+    const QRect cell = places.cellRect(i * m_scale.parts).adjusted(2, 1, -3, -2);
     label(cell, cell.topLeft(), Qt::AlignLeft | Qt::AlignTop, QString::number(i));
     const int ref_count = m_snapshot->blocks[static_cast<std::size_t>(i)].ref_count;
     if (ref_count < 2) continue;
@@ -169,8 +189,8 @@ void KvMapView::paintOutlines(QPainter& painter, const KvMapGrid& places, const 
   if (!shown.valid() || places.blocks_per_pixel > 1 || places.cellRect(0).width() < kOutlineCell) return;
   painter.setPen(QPen(theme.outline, 1));
   painter.setBrush(Qt::NoBrush);
-  for (int i = 0; i < places.num_blocks; ++i) {
-    if (m_snapshot->blocks[static_cast<std::size_t>(i)].owner != shown) continue;
+  for (int i = 0; i < std::ssize(cells()); ++i) {
+    if (cells()[static_cast<std::size_t>(i)].owner != shown) continue;
     painter.drawRect(places.cellRect(i).adjusted(-1, -1, -1, -1));
   }
 }
@@ -180,15 +200,25 @@ void KvMapView::paintLegend(QPainter& painter, const QRect& area, const BlockCou
   const QFontMetrics metrics = painter.fontMetrics();
   const int side = std::max(9, metrics.ascent());
   int x = area.left();
-  for (const auto state :
-       {core::BlockState::kUsed, core::BlockState::kShared, core::BlockState::kCached, core::BlockState::kFree}) {
-    const QString words = tr("%1 %2").arg(blockStateWord(state), countText(counts.count(state)));
+  const auto put = [&](const core::BlockInfo& block, const QString& words) {
     const int width = side + 5 + metrics.horizontalAdvance(words);
     if (x + width > area.right() + 1) return;
-    painter.drawImage(QPoint(x, area.center().y() - side / 2 + 1), rasterSample(sample(state), 4, side, theme));
+    painter.drawImage(QPoint(x, area.center().y() - side / 2 + 1), rasterSample(block, 4, side, theme));
     painter.setPen(theme.dim);
     painter.drawText(QRect(x + side + 5, area.top(), width, area.height()), Qt::AlignLeft | Qt::AlignVCenter, words);
     x += width + 2 * kMargin;
+  };
+  const auto stateWords = [&](core::BlockState state) {
+    return tr("%1 %2").arg(blockStateWord(state), countText(counts.count(state)));
+  };
+  put(sample(core::BlockState::kUsed), stateWords(core::BlockState::kUsed));
+  if (m_beside) {
+    const std::int64_t unwritten = counts.held() * m_snapshot->block_size - counts.held_slots;
+    put({.owner = core::SeqId{1}, .num_tokens = 0, .state = core::BlockState::kUsed},
+        tr("unwritten %1 slots").arg(countText(unwritten)));
+  }
+  for (const auto state : {core::BlockState::kShared, core::BlockState::kCached, core::BlockState::kFree}) {
+    put(sample(state), stateWords(state));
   }
 }
 
@@ -198,12 +228,12 @@ core::SeqId KvMapView::ownerOf(int block) const {
 }
 
 void KvMapView::mouseMoveEvent(QMouseEvent* event) {
-  m_selection.setHovered(ownerOf(grid().blockAt(event->position().toPoint())));
+  m_selection.setHovered(ownerOf(blockAt(event->position().toPoint())));
 }
 
 void KvMapView::mousePressEvent(QMouseEvent* event) {
   if (event->button() != Qt::LeftButton) return;
-  const int block = grid().blockAt(event->position().toPoint());
+  const int block = blockAt(event->position().toPoint());
   m_selection.setBlock(core::BlockId{block});
   m_selection.setRequest(ownerOf(block));
 }
@@ -211,20 +241,25 @@ void KvMapView::mousePressEvent(QMouseEvent* event) {
 void KvMapView::keyPressEvent(QKeyEvent* event) {
   const KvMapGrid places = grid();
   const int block = m_selection.block().value;
+  const int num_blocks = m_snapshot ? static_cast<int>(m_snapshot->blocks.size()) : 0;
   const auto go = [&](int to) { m_selection.setBlock(core::BlockId{to}); };
+  const auto step = [&](int right, int down) {
+    const int to = places.moved(block < 0 ? -1 : block * m_scale.parts, right * m_scale.parts, down) / m_scale.parts;
+    go(to < num_blocks ? to : block);
+  };
   switch (event->key()) {
     case Qt::Key_Left:
-      return go(places.moved(block, -1, 0));
+      return step(-1, 0);
     case Qt::Key_Right:
-      return go(places.moved(block, 1, 0));
+      return step(1, 0);
     case Qt::Key_Up:
-      return go(places.moved(block, 0, -1));
+      return step(0, -1);
     case Qt::Key_Down:
-      return go(places.moved(block, 0, 1));
+      return step(0, 1);
     case Qt::Key_Home:
-      return go(places.num_blocks > 0 ? 0 : -1);
+      return go(num_blocks > 0 ? 0 : -1);
     case Qt::Key_End:
-      return go(places.num_blocks - 1);
+      return go(num_blocks - 1);
     case Qt::Key_Return:
     case Qt::Key_Enter:
       return m_selection.setRequest(ownerOf(block));
@@ -281,10 +316,12 @@ QString KvMapView::explain(const QPoint& point) const {
   if (layout.legend.contains(point)) {
     return tr(
         "used: held by one request, filled from below by its tokens; shared: held by several; cached: free, but "
-        "its content can still be hit by a prompt that begins alike; free: empty.\nCounted from the cache's own "
+        "its content can still be hit by a prompt that begins alike; free: empty.\nIn a comparison a cell is as many "
+        "token slots in both lanes: a reservation for a whole context is a long strip, and what is not written of it "
+        "a hole.\nCounted from the cache's own "
         "tables after a step.");
   }
-  const int block = grid().blockAt(point);
+  const int block = blockAt(point);
   return block < 0 ? QString() : blockText(block);
 }
 

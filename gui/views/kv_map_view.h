@@ -7,6 +7,8 @@
 #include <QImage>
 
 #include <memory>
+#include <span>
+#include <vector>
 
 namespace inferoscope::gui {
 
@@ -21,6 +23,7 @@ class KvMapView : public View {
 
   void showModel(const ModelInfo& model) override;
   void showLimits(const core::MachineLimits& limits) override;
+  void showBeside(const LaneFrame* other) override;
   void showFrame(const Frame& frame) override;
 
   QSize sizeHint() const override { return {560, 380}; }
@@ -39,6 +42,8 @@ class KvMapView : public View {
  private:
   KvMapLayout parts() const;
   KvMapGrid grid() const;
+  std::span<const core::BlockInfo> cells() const;
+  int blockAt(const QPoint& point) const;  // -1: none
   core::SeqId ownerOf(int block) const;
   void obeySelection();
   QString explain(const QPoint& point) const;
@@ -53,6 +58,9 @@ class KvMapView : public View {
   bool m_has_model = false;
   bool m_by_keyboard = false;  // has the focus through it
   std::shared_ptr<const core::Snapshot> m_snapshot;
+  std::shared_ptr<const core::Snapshot> m_beside;  // the other lane's
+  KvMapScale m_scale;
+  std::vector<core::BlockInfo> m_parts;  // of blocks that are cut; else the snapshot's own are shown
 };
 
 }  // namespace inferoscope::gui

@@ -11,7 +11,7 @@ void LatencySamples::clear() {
   *this = LatencySamples(m_max_samples);
 }
 
-void LatencySamples::add(const Frame& frame) {
+void LatencySamples::add(const LaneFrame& frame) {
   if (!frame.snapshot) return;
   const core::Snapshot& snapshot = *frame.snapshot;
   const bool reset = snapshot.totals.num_steps < m_num_steps;

@@ -22,7 +22,7 @@ class LatencySamples {
   explicit LatencySamples(std::size_t max_samples = 8192);  // of each kind, the latest
 
   void clear();
-  void add(const Frame& frame);
+  void add(const LaneFrame& frame);
 
   const std::deque<double>& ttft() const { return m_ttft; }  // of requests that have a token
   const std::deque<double>& tpot() const { return m_tpot; }  // of requests that have ended

@@ -5,6 +5,7 @@
 #include "gui/paint/marks.h"
 #include "gui/paint/number_format.h"
 #include "gui/paint/plot_style.h"
+#include "gui/views/lanes.h"
 #include "gui/views/words.h"
 
 #include <algorithm>
@@ -41,9 +42,6 @@ LatencyView::LatencyView(Selection& selection, QWidget* parent)
 }
 
 void LatencyView::buildChart(Chart& chart) {
-  chart.title = new QCPTextElement(m_plot);
-  chart.title->setTextFlags(Qt::AlignLeft | Qt::AlignVCenter);
-  chart.title->setMargins(QMargins(kMargin, kSpacing, kMargin, 0));
   chart.rect = new QCPAxisRect(m_plot, false);
   chart.rect->addAxes(QCPAxis::atLeft | QCPAxis::atBottom);
   chart.rect->setMarginGroup(QCP::msLeft | QCP::msRight | QCP::msTop | QCP::msBottom, m_margins);
@@ -53,28 +51,39 @@ void LatencyView::buildChart(Chart& chart) {
   y->setRange(0, 1.02);
   x->grid()->setVisible(false);
   y->grid()->setVisible(true);
-  for (QCPGraph*& drop : chart.drops) drop = m_plot->addGraph(x, y);
-  chart.curve = m_plot->addGraph(x, y);
-  chart.curve->setLineStyle(QCPGraph::lsStepLeft);
+  for (Lane& lane : chart.lanes) {
+    lane.title = new QCPTextElement(m_plot);
+    lane.title->setTextFlags(Qt::AlignLeft | Qt::AlignVCenter);
+    for (QCPGraph*& drop : lane.drops) drop = m_plot->addGraph(x, y);
+    lane.curve = m_plot->addGraph(x, y);
+    lane.curve->setLineStyle(QCPGraph::lsStepLeft);
+  }
+  chart.lanes[0].title->setMargins(QMargins(kMargin, kSpacing, kMargin, 0));
+  chart.lanes[1].title->setMargins(QMargins(kMargin, 0, kMargin, 0));
 }
 
-// A title above each chart; the charts in a row or in a column.
+// A title for each lane above each chart; the charts in a row or in a column.
 void LatencyView::arrange(bool side_by_side) {
   m_side_by_side = side_by_side;
   QCPLayoutGrid* grid = m_plot->plotLayout();
-  for (Chart& chart : m_charts) {
-    for (QCPLayoutElement* element :
-         {static_cast<QCPLayoutElement*>(chart.title), static_cast<QCPLayoutElement*>(chart.rect)}) {
+  const auto elements = [](const Chart& chart) {
+    return std::array<QCPLayoutElement*, 3>{chart.lanes[0].title, chart.lanes[1].title, chart.rect};
+  };
+  for (const Chart& chart : m_charts) {
+    for (QCPLayoutElement* element : elements(chart)) {
       if (element->layout() != nullptr) grid->take(element);
     }
   }
   grid->simplify();
   for (std::size_t i = 0; i < m_charts.size(); ++i) {
-    const int row = side_by_side ? 0 : 2 * static_cast<int>(i);
+    int row = side_by_side ? 0 : 3 * static_cast<int>(i);
     const int column = side_by_side ? static_cast<int>(i) : 0;
-    grid->addElement(row, column, m_charts[i].title);
-    grid->addElement(row + 1, column, m_charts[i].rect);
+    for (QCPLayoutElement* element : elements(m_charts[i])) {
+      if (element == m_charts[i].lanes[1].title && !m_two) continue;
+      grid->addElement(row++, column, element);
+    }
   }
+  for (const Chart& chart : m_charts) chart.lanes[1].title->setVisible(m_two);
 }
 
 void LatencyView::applyTheme() {
@@ -82,72 +91,91 @@ void LatencyView::applyTheme() {
   stylePlot(*m_plot, theme, font());
   const std::array<QColor, 3> colors = {theme.prefill, theme.decode, theme.bandwidth};
   for (std::size_t i = 0; i < m_charts.size(); ++i) {
-    const Chart& chart = m_charts[i];
-    chart.title->setTextColor(readable(colors[i], theme.surface));
-    chart.title->setFont(font());
-    chart.curve->setPen(QPen(colors[i], 1));
-    for (QCPGraph* drop : chart.drops) {
-      drop->setPen(QPen(theme.dim, 1, Qt::DotLine));
-      drop->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, theme.text, 5));
-      drop->setScatterSkip(1);  // a dot at the curve, none on the axis
+    for (const core::LaneId id : kLanes) {
+      const Lane& lane = m_charts[i].lanes[static_cast<std::size_t>(id)];
+      const QColor color = m_two ? laneColor(id, theme) : colors[i];
+      lane.title->setTextColor(readable(color, theme.surface));
+      lane.title->setFont(m_two ? smallFont(font()) : font());
+      lane.curve->setPen(QPen(color, 1, lanePen(id)));
+      for (QCPGraph* drop : lane.drops) {
+        drop->setPen(QPen(m_two ? color : theme.dim, 1, Qt::DotLine));
+        drop->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, m_two ? color : theme.text, 5));
+        drop->setScatterSkip(1);  // a dot at the curve, none on the axis
+      }
     }
   }
 }
 
 void LatencyView::showModel(const ModelInfo&) {
-  m_samples.clear();
+  for (LatencySamples& samples : m_samples) samples.clear();
   m_stack->showWords(tr("No token yet"));
 }
 
 void LatencyView::showFrame(const Frame& frame) {
-  m_samples.add(frame);
+  if (frame.b.has_value() != m_two) {
+    m_two = frame.b.has_value();
+    m_samples[1].clear();
+    arrange(m_side_by_side);
+    applyTheme();
+  }
+  m_samples[0].add(frame);
+  if (m_two) m_samples[1].add(*frame.b);
   showSoon();
 }
 
 void LatencyView::refresh() {
   if (!inSight()) return;
-  if (m_samples.empty()) {
+  if (m_samples[0].empty() && m_samples[1].empty()) {
     if (m_stack->showsContent()) m_stack->showWords(tr("No token yet"));  // since the last reset
     return;
   }
   if (!beginRefresh(true)) return;
   if (const bool row = chartsSideBySide(size()); row != m_side_by_side) arrange(row);
-  for (Chart& chart : m_charts) showSamples(chart, samplesOf(chart.metric));
+  for (Chart& chart : m_charts) showSamples(chart);
   m_plot->replot();
 }
 
-const std::deque<double>& LatencyView::samplesOf(Metric metric) const {
+const std::deque<double>& LatencyView::samplesOf(Metric metric, std::size_t lane) const {
   switch (metric) {
     case Metric::kTtft:
-      return m_samples.ttft();
+      return m_samples[lane].ttft();
     case Metric::kTpot:
-      return m_samples.tpot();
+      return m_samples[lane].tpot();
     default:
-      return m_samples.itl();
+      return m_samples[lane].itl();
   }
 }
 
-void LatencyView::showSamples(Chart& chart, const std::deque<double>& samples) {
+// Both lanes on one axis.
+void LatencyView::showSamples(Chart& chart) {
+  double longest = 1e-3;
+  for (std::size_t lane = 0; lane < chart.lanes.size(); ++lane) {
+    for (const double value : samplesOf(chart.metric, lane)) longest = std::max(longest, value);
+  }
+  chart.ms_per_unit = longest > kSecondsFromMs ? 1000 : 1;
+  setTicks(chart);
+  chart.rect->axis(QCPAxis::atBottom)->setRange(0, longest * 1.05 / chart.ms_per_unit);
+  for (std::size_t lane = 0; lane < chart.lanes.size(); ++lane) showLane(chart, lane);
+}
+
+void LatencyView::showLane(Chart& chart, std::size_t lane) {
+  const std::deque<double>& samples = samplesOf(chart.metric, lane);
   const std::vector<double> values(samples.begin(), samples.end());
   const core::Percentiles marks = core::percentiles(values);
-  setTitle(chart, samples.size(), marks);
+  const Lane& shown = chart.lanes[lane];
+  shown.title->setText(titleOf(chart.metric, lane, samples.size(), marks));
   const Ecdf ecdf = ecdfOf(values, kMaxPoints);
-  const double longest = ecdf.values.empty() ? 1 : std::max(ecdf.values.back(), 1e-3);
-  chart.ms_per_unit = longest > kSecondsFromMs ? 1000 : 1;
-  QCPAxis* x = chart.rect->axis(QCPAxis::atBottom);
-  setTicks(chart);
-  x->setRange(0, longest * 1.05 / chart.ms_per_unit);
   QVector<double> keys;
   for (const double value : ecdf.values) keys.push_back(value / chart.ms_per_unit);
-  chart.curve->setData(keys, QVector<double>(ecdf.shares.begin(), ecdf.shares.end()), true);
+  shown.curve->setData(keys, QVector<double>(ecdf.shares.begin(), ecdf.shares.end()), true);
   for (std::size_t i = 0; i < kNumPercentiles; ++i) {
     const std::optional<double> mark = inOrder(marks)[i];
     if (!mark) {
-      chart.drops[i]->data()->clear();
+      shown.drops[i]->data()->clear();
       continue;
     }
     const double share = std::array{0.5, 0.9, 0.99}[i];
-    chart.drops[i]->setData({*mark / chart.ms_per_unit, *mark / chart.ms_per_unit}, {share, 0}, true);
+    shown.drops[i]->setData({*mark / chart.ms_per_unit, *mark / chart.ms_per_unit}, {share, 0}, true);
   }
 }
 
@@ -165,17 +193,17 @@ QString LatencyView::countOf(Metric metric, std::size_t num_samples) {
 }
 
 // The sample size stands beside the percentiles: a p99 of seven requests is the slowest one.
-void LatencyView::setTitle(Chart& chart, std::size_t num_samples, const core::Percentiles& marks) {
-  const QStringList short_names = {tr("TTFT"), tr("TPOT"), tr("ITL")};
-  const auto index = static_cast<qsizetype>(&chart - m_charts.data());
-  const QString head = short_names[index] + QStringLiteral(" · ") + countOf(chart.metric, num_samples);
-  QStringList parts = {head};
+QString LatencyView::titleOf(Metric metric, std::size_t lane, std::size_t num_samples,
+                             const core::Percentiles& marks) const {
+  const QString name = metric == Metric::kTtft ? tr("TTFT") : metric == Metric::kTpot ? tr("TPOT") : tr("ITL");
+  const QString letter = m_two ? laneName(kLanes[lane]) + QStringLiteral("  ") : QString();
+  QStringList parts = {letter + name + QStringLiteral(" · ") + countOf(metric, num_samples)};
   for (std::size_t i = 0; i < kNumPercentiles; ++i) {
     parts << QLatin1String(kPercents[i]) + QLatin1Char(' ') + millisecondsText(inOrder(marks)[i]);
   }
-  const QFontMetrics metrics(chart.title->font());
-  chart.title->setText(inLines(parts, QStringLiteral("   "), chartWidth() - 3 * kMargin,
-                               [&](const QString& words) { return metrics.horizontalAdvance(words); }));
+  const QFontMetrics metrics(m_two ? smallFont(font()) : font());
+  return inLines(parts, QStringLiteral("   "), chartWidth() - 3 * kMargin,
+                 [&](const QString& words) { return metrics.horizontalAdvance(words); });
 }
 
 int LatencyView::chartWidth() const {
@@ -202,20 +230,21 @@ bool LatencyView::eventFilter(QObject* watched, QEvent* event) {
 
 QString LatencyView::explain(const QPoint& point) const {
   const auto at = std::ranges::find_if(m_charts, [&](const Chart& each) {
-    return each.title->outerRect().united(each.rect->outerRect()).contains(point);
+    return each.lanes[0].title->outerRect().united(each.rect->outerRect()).contains(point);
   });
   if (at == m_charts.end()) return {};
-  const std::deque<double>& samples = samplesOf(at->metric);
-  QString live;
-  if (!samples.empty() && at->rect->rect().contains(point)) {
+  QString text = explainMetric(at->metric);
+  for (std::size_t lane = 0; lane < at->lanes.size(); ++lane) {
+    const std::deque<double>& samples = samplesOf(at->metric, lane);
+    if (samples.empty() || !at->rect->rect().contains(point)) continue;
     const double ms = std::max(0.0, at->rect->axis(QCPAxis::atBottom)->pixelToCoord(point.x())) * at->ms_per_unit;
-    const double share = shareBelow(samples, ms);
-    live =
-        tr("%1 or less for %2 of %3").arg(millisecondsText(ms), shareText(share), countOf(at->metric, samples.size()));
+    text += QLatin1Char('\n') + (m_two ? laneName(kLanes[lane]) + QStringLiteral(": ") : QString());
+    text += tr("%1 or less for %2 of %3")
+                .arg(millisecondsText(ms), shareText(shareBelow(samples, ms)), countOf(at->metric, samples.size()));
   }
-  return explainMetric(at->metric) + (live.isEmpty() ? QString() : QStringLiteral("\n") + live) +
-         tr("\nThe curve is the share of values that are not above a time. Samples since the last reset or change of a "
-            "knob, the latest 8,192 at most.");
+  return text +
+         tr("\nThe curve is the share of values that are not above a time. Samples since the last reset or change "
+            "of a knob, the latest 8,192 at most.");
 }
 
 }  // namespace inferoscope::gui

@@ -33,28 +33,33 @@ class LatencyView : public PlotView {
 
  private:
   static constexpr std::size_t kNumPercentiles = 3;
-  struct Chart {
-    Metric metric;
+  struct Lane {
     QCPTextElement* title = nullptr;
-    QCPAxisRect* rect = nullptr;
     QCPGraph* curve = nullptr;
     std::array<QCPGraph*, kNumPercentiles> drops{};  // from the curve down to the time
-    double ms_per_unit = 1;                          // of the axis
+  };
+  struct Chart {
+    Metric metric;
+    QCPAxisRect* rect = nullptr;
+    std::array<Lane, 2> lanes{};
+    double ms_per_unit = 1;  // of the axis
   };
 
   void buildChart(Chart& chart);
   void arrange(bool side_by_side);
-  void showSamples(Chart& chart, const std::deque<double>& samples);
-  void setTitle(Chart& chart, std::size_t num_samples, const core::Percentiles& marks);
+  void showSamples(Chart& chart);
+  void showLane(Chart& chart, std::size_t lane);
+  QString titleOf(Metric metric, std::size_t lane, std::size_t num_samples, const core::Percentiles& marks) const;
   void setTicks(Chart& chart);
   int chartWidth() const;
-  const std::deque<double>& samplesOf(Metric metric) const;
+  const std::deque<double>& samplesOf(Metric metric, std::size_t lane) const;
   static QString countOf(Metric metric, std::size_t num_samples);  // "14 requests"
 
   QCPMarginGroup* m_margins;
   std::array<Chart, 3> m_charts;
   bool m_side_by_side = false;
-  LatencySamples m_samples;
+  std::array<LatencySamples, 2> m_samples;  // by lane
+  bool m_two = false;                       // lanes
 };
 
 }  // namespace inferoscope::gui

@@ -4,6 +4,7 @@
 #include "gui/paint/marks.h"
 #include "gui/paint/number_format.h"
 #include "gui/paint/theme.h"
+#include "gui/views/lanes.h"
 #include "gui/views/work_words.h"
 
 #include <QHelpEvent>
@@ -51,6 +52,12 @@ void LayerTape::setReplay(bool on) {
   update();
 }
 
+void LayerTape::setLane(std::optional<core::LaneId> lane, double whole_bytes) {
+  m_lane = lane;
+  m_whole_bytes = whole_bytes;
+  update();
+}
+
 void LayerTape::hideEvent(QHideEvent* event) {
   QWidget::hideEvent(event);
   m_tick.stop();
@@ -85,7 +92,7 @@ Tape LayerTape::tape() const {
   if (m_step) std::ranges::transform(m_step->ops, std::back_inserter(bytes), tapeBytes);
   const QFontMetrics metrics(smallFont(font()));
   const QRect area = rect().adjusted(kMargin, 2 * metrics.height() + kSpacing, -kMargin, -kMargin);
-  return layoutTape(bytes, area, metrics.height() + 2);
+  return layoutTape(bytes, area, metrics.height() + 2, m_whole_bytes);
 }
 
 void LayerTape::paintEvent(QPaintEvent*) {
@@ -95,7 +102,13 @@ void LayerTape::paintEvent(QPaintEvent*) {
   if (!m_step) return;
   painter.setFont(smallFont(font()));
   painter.setPen(theme.dim);
-  const QRect words(kMargin, 0, width() - 2 * kMargin, 2 * painter.fontMetrics().height());
+  QRect words(kMargin, 0, width() - 2 * kMargin, 2 * painter.fontMetrics().height());
+  if (m_lane) {
+    const QRect first_line(words.topLeft(), QSize(words.width(), painter.fontMetrics().height()));
+    words.setLeft(words.left() + paintLaneTag(painter, first_line, laneName(*m_lane), laneColor(*m_lane, theme)) +
+                  kSpacing);
+    painter.setPen(theme.dim);
+  }
   painter.drawText(words, Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap, caption());
   for (const TapePiece& piece : tape().pieces) paintPiece(painter, piece, theme);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/engine/experiment.h"
 #include "gui/views/layer_tape_layout.h"
 
 #include <QElapsedTimer>
@@ -8,6 +9,7 @@
 #include <QWidget>
 
 #include <memory>
+#include <optional>
 
 namespace inferoscope::gui {
 
@@ -24,6 +26,8 @@ class LayerTape : public QWidget {
   // While a replay runs, it takes the next step when it begins again. Null: nothing to show.
   void showStep(std::shared_ptr<const core::StepRecord> step);
   void setReplay(bool on);
+  // In a comparison: whose step it is, and the bytes that fill the tape of either lane.
+  void setLane(std::optional<core::LaneId> lane, double whole_bytes);
   void showTime(std::int64_t ns);  // of the replay, since the first op began
   int litOp() const { return m_lit; }
 
@@ -45,6 +49,8 @@ class LayerTape : public QWidget {
   QString opName(const core::OpRecord& op) const;
   QString explain(const core::OpRecord& op) const;
 
+  std::optional<core::LaneId> m_lane;
+  double m_whole_bytes = 0;
   std::shared_ptr<const core::StepRecord> m_step;
   std::shared_ptr<const core::StepRecord> m_next;
   QTimer m_tick;

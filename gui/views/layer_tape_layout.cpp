@@ -6,12 +6,12 @@
 
 namespace inferoscope::gui {
 
-Tape layoutTape(const std::vector<std::uint64_t>& bytes, const QRect& area, int line_height) {
+Tape layoutTape(const std::vector<std::uint64_t>& bytes, const QRect& area, int line_height, double whole) {
   Tape tape;
   const auto all = static_cast<double>(std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0}));
   const int num_lines = line_height > 0 ? area.height() / line_height : 0;
   if (all <= 0 || num_lines <= 0 || area.width() <= 0) return tape;
-  tape.bytes_per_line = all / num_lines;
+  tape.bytes_per_line = std::max(all, whole) / num_lines;
   const double pixels_per_byte = area.width() / tape.bytes_per_line;
   constexpr double kNothing = 1e-6;  // pixels: what rounding leaves over
   double x = 0;

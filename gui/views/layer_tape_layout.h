@@ -12,7 +12,8 @@
 namespace inferoscope::gui {
 
 // The weights and keys that a step reads, in the order in which it reads them, as one long tape on several lines:
-// everywhere the same number of bytes a pixel.
+// everywhere the same number of bytes a pixel. The area holds `whole` bytes, or all that there are: two tapes of the
+// same whole and area have one scale.
 struct TapePiece {
   std::size_t op = 0;  // index into the step's ops; an op may have pieces on several lines
   QRectF place;
@@ -22,7 +23,7 @@ struct Tape {
   std::vector<TapePiece> pieces;
   double bytes_per_line = 0;
 };
-Tape layoutTape(const std::vector<std::uint64_t>& bytes, const QRect& area, int line_height);
+Tape layoutTape(const std::vector<std::uint64_t>& bytes, const QRect& area, int line_height, double whole = 0);
 int opAt(const Tape& tape, const QPointF& point);  // -1: none
 
 // What an op reads from the model and the cache.

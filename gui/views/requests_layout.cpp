@@ -4,6 +4,7 @@
 #include "gui/paint/metrics.h"
 #include "gui/paint/number_format.h"
 #include "gui/paint/tables.h"
+#include "gui/views/lanes.h"
 #include "gui/views/words.h"
 
 #include <QImage>
@@ -138,6 +139,8 @@ QString explainColumn(int column, const core::RequestInfo* request) {
   switch (column) {
     case RequestsModel::kRequest:
       return RequestsModel::tr("Label of the request, in the colour of its blocks and lanes");
+    case RequestsModel::kLane:
+      return RequestsModel::tr("Of which lane of the comparison these figures are");
     case RequestsModel::kState:
       return RequestsModel::tr("Where it stands after the last step");
     default:
@@ -151,7 +154,7 @@ bool isNought(const QVariant& value) {
 }
 
 bool isText(int column) {
-  return column == RequestsModel::kRequest || column == RequestsModel::kState || column == RequestsModel::kReason;
+  return column <= RequestsModel::kState || column == RequestsModel::kReason;
 }
 
 QImage swatch(core::SeqId owner, const Theme& theme) {
@@ -177,24 +180,34 @@ bool isLess(const QVariant& a, const QVariant& b) {
 
 void RequestsModel::setTheme(const Theme& theme) {
   m_theme = theme;
-  if (!m_rows.empty()) emit dataChanged(index(0, kRequest), index(rowCount() - 1, kRequest), {Qt::DecorationRole});
+  if (!m_rows.empty()) emit dataChanged(index(0, kRequest), index(rowCount() - 1, kLane));
 }
 
-void RequestsModel::setRequests(const std::vector<core::RequestInfo>& requests) {
-  ById by_id;
-  for (const core::RequestInfo& request : requests) by_id.emplace(request.seq, &request);
-  removeGone(by_id);
-  for (core::RequestInfo& row : m_rows) {
-    const auto now = by_id.find(row.seq);
-    row = *now->second;
-    by_id.erase(now);
+QVariant RequestsModel::valueOf(const Row& row, int column) {
+  return column == kLane ? laneName(row.lane) : gui::valueOf(row.request, column);
+}
+
+QString RequestsModel::textOf(const Row& row, int column) {
+  return column == kLane ? laneName(row.lane) : gui::textOf(row.request, column);
+}
+
+void RequestsModel::setRequests(const std::vector<core::RequestInfo>& lane_a,
+                                const std::vector<core::RequestInfo>& lane_b) {
+  ByKey by_key;
+  for (const core::RequestInfo& request : lane_a) by_key.emplace(Key{request.seq, core::LaneId::kA}, &request);
+  for (const core::RequestInfo& request : lane_b) by_key.emplace(Key{request.seq, core::LaneId::kB}, &request);
+  removeGone(by_key);
+  for (Row& row : m_rows) {
+    const auto now = by_key.find(keyOf(row));
+    row.request = *now->second;
+    by_key.erase(now);
   }
-  insertNew(by_id);
+  insertNew(by_key);
   if (!m_rows.empty()) emit dataChanged(index(0, 0), index(rowCount() - 1, kNumColumns - 1));
 }
 
-void RequestsModel::removeGone(const ById& now) {
-  const auto gone = [&](int row) { return !now.contains(m_rows[static_cast<std::size_t>(row)].seq); };
+void RequestsModel::removeGone(const ByKey& now) {
+  const auto gone = [&](int row) { return !now.contains(keyOf(m_rows[static_cast<std::size_t>(row)])); };
   for (int end = rowCount(); end > 0;) {
     int begin = end;
     while (begin > 0 && gone(begin - 1)) --begin;
@@ -209,23 +222,27 @@ void RequestsModel::removeGone(const ById& now) {
   }
 }
 
-void RequestsModel::insertNew(const ById& fresh) {
+// The newest on top, a request's lanes one below the other.
+void RequestsModel::insertNew(const ByKey& fresh) {
   if (fresh.empty()) return;
-  std::vector<core::RequestInfo> rows;
-  for (const auto& [seq, request] : fresh) rows.push_back(*request);
-  std::ranges::sort(rows, std::ranges::greater{}, &core::RequestInfo::seq);
+  std::vector<Row> rows;
+  for (const auto& [key, request] : fresh) rows.push_back({.lane = key.second, .request = *request});
+  std::ranges::stable_sort(rows, std::ranges::greater{}, [](const Row& row) { return row.request.seq; });
   beginInsertRows({}, 0, static_cast<int>(rows.size()) - 1);
   m_rows.insert(m_rows.begin(), rows.begin(), rows.end());
   endInsertRows();
 }
 
 core::SeqId RequestsModel::requestAt(int row) const {
-  return row >= 0 && row < rowCount() ? m_rows[static_cast<std::size_t>(row)].seq : core::SeqId{};
+  return row >= 0 && row < rowCount() ? m_rows[static_cast<std::size_t>(row)].request.seq : core::SeqId{};
 }
 
-int RequestsModel::rowOf(core::SeqId request) const {
-  const auto row = std::ranges::find(m_rows, request, &core::RequestInfo::seq);
-  return row == m_rows.end() ? -1 : static_cast<int>(row - m_rows.begin());
+std::vector<int> RequestsModel::rowsOf(core::SeqId request) const {
+  std::vector<int> rows;
+  for (int row = 0; row < rowCount(); ++row) {
+    if (requestAt(row) == request) rows.push_back(row);
+  }
+  return rows;
 }
 
 int RequestsModel::rowCount(const QModelIndex& parent) const {
@@ -238,10 +255,11 @@ int RequestsModel::columnCount(const QModelIndex& parent) const {
 
 QVariant RequestsModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid() || index.row() >= rowCount()) return {};
-  const core::RequestInfo& request = m_rows[static_cast<std::size_t>(index.row())];
+  const Row& row = m_rows[static_cast<std::size_t>(index.row())];
+  const core::RequestInfo& request = row.request;
   switch (role) {
     case Qt::DisplayRole:
-      return textOf(request, index.column());
+      return textOf(row, index.column());
     case Qt::TextAlignmentRole:
       return QVariant::fromValue(Qt::AlignVCenter | (isText(index.column()) ? Qt::AlignLeft : Qt::AlignRight));
     case Qt::DecorationRole:
@@ -249,9 +267,10 @@ QVariant RequestsModel::data(const QModelIndex& index, int role) const {
     case Qt::ToolTipRole:
       return tipText(index.column() == kReason ? reasonText(request) : explainColumn(index.column(), &request));
     case Qt::ForegroundRole:
-      return isNought(valueOf(request, index.column())) ? QVariant(m_theme.dim) : QVariant();
+      if (index.column() == kLane) return readable(laneColor(row.lane, m_theme), m_theme.surface);
+      return isNought(valueOf(row, index.column())) ? QVariant(m_theme.dim) : QVariant();
     case kValueRole:
-      return valueOf(request, index.column());
+      return valueOf(row, index.column());
     default:
       return {};
   }
@@ -262,6 +281,8 @@ QVariant RequestsModel::headerData(int section, Qt::Orientation orientation, int
     switch (section) {
       case kRequest:
         return tr("Request");
+      case kLane:
+        return tr("Lane");
       case kState:
         return tr("State");
       case kPrompt:
@@ -300,18 +321,20 @@ void RequestsModel::sort(int column, Qt::SortOrder order) {
   if (column < 0 || column >= kNumColumns) return;
   emit layoutAboutToBeChanged({}, VerticalSortHint);
   const QModelIndexList before = persistentIndexList();
-  std::vector<core::SeqId> ids;
-  for (const QModelIndex& persistent : before) ids.push_back(requestAt(persistent.row()));
-  std::ranges::stable_sort(m_rows, [column, order](const core::RequestInfo& a, const core::RequestInfo& b) {
+  std::vector<Key> keys;
+  for (const QModelIndex& persistent : before)
+    keys.push_back(keyOf(m_rows[static_cast<std::size_t>(persistent.row())]));
+  std::ranges::stable_sort(m_rows, [column, order](const Row& a, const Row& b) {
     // Labels end in numbers: the order of arrival is what people mean.
-    if (column == kRequest) return order == Qt::AscendingOrder ? a.seq < b.seq : b.seq < a.seq;
+    if (column == kRequest) return order == Qt::AscendingOrder ? keyOf(a) < keyOf(b) : keyOf(b) < keyOf(a);
     const QVariant left = valueOf(a, column);
     const QVariant right = valueOf(b, column);
     return order == Qt::AscendingOrder ? isLess(left, right) : isLess(right, left);
   });
   QModelIndexList after;
   for (qsizetype i = 0; i < before.size(); ++i) {
-    after.push_back(index(rowOf(ids[static_cast<std::size_t>(i)]), before[i].column()));
+    const auto row = std::ranges::find(m_rows, keys[static_cast<std::size_t>(i)], keyOf) - m_rows.begin();
+    after.push_back(index(static_cast<int>(row), before[i].column()));
   }
   changePersistentIndexList(before, after);
   emit layoutChanged({}, VerticalSortHint);

@@ -11,6 +11,7 @@
 #include <QTableView>
 #include <QVBoxLayout>
 
+#include <algorithm>
 #include <array>
 
 namespace inferoscope::gui {
@@ -21,8 +22,8 @@ constexpr int kPauseMs = 200;  // five updates a second are as many as eyes can 
 
 // The widest texts to expect, beside the headings.
 constexpr std::array<const char*, RequestsModel::kNumColumns> kWidest = {
-    "shared-prompt 99", "preempted", "99,999",  "99,999",  "99,999",           "9,999",
-    "99,999",           "99",        "99.9 ms", "99.9 ms", "the batch is full"};
+    "shared-prompt 99", "B",  "preempted", "99,999",  "99,999",           "99,999", "9,999",
+    "99,999",           "99", "99.9 ms",   "99.9 ms", "the batch is full"};
 
 }  // namespace
 
@@ -53,6 +54,7 @@ void RequestsView::buildTable() {
   header->setSortIndicatorClearable(true);
   header->setSortIndicator(-1, Qt::AscendingOrder);
   m_table->setSortingEnabled(true);
+  m_table->setColumnHidden(RequestsModel::kLane, true);  // until two lanes are compared
   sizeColumns();
 }
 
@@ -78,8 +80,8 @@ void RequestsView::connectTable() {
 }
 
 void RequestsView::showModel(const ModelInfo&) {
-  m_snapshot.reset();
-  m_in_table.reset();
+  m_lanes = {};
+  m_in_table = {};
   m_model->setRequests({});
   m_stack->showWords(tr("No request yet"));
 }
@@ -87,16 +89,18 @@ void RequestsView::showModel(const ModelInfo&) {
 void RequestsView::showLimits(const core::MachineLimits&) {}
 
 void RequestsView::showFrame(const Frame& frame) {
-  if (frame.snapshot) m_snapshot = frame.snapshot;
+  if (frame.snapshot) m_lanes = {frame.snapshot, frame.b ? frame.b->snapshot : nullptr};
   if (!m_pause.isActive()) refresh();
 }
 
 void RequestsView::refresh() {
-  if (!inSight() || !m_snapshot || m_snapshot == m_in_table) return;
-  m_in_table = m_snapshot;
-  m_model->setRequests(m_snapshot->requests);
+  const auto& [lane_a, lane_b] = m_lanes;
+  if (!inSight() || !lane_a || m_lanes == m_in_table) return;
+  m_in_table = m_lanes;
+  m_model->setRequests(lane_a->requests, lane_b ? lane_b->requests : std::vector<core::RequestInfo>());
+  m_table->setColumnHidden(RequestsModel::kLane, !lane_b);
   m_pause.start();
-  if (m_snapshot->requests.empty()) {
+  if (m_model->rowCount() == 0) {
     m_stack->showWords(tr("No request yet"));
     return;
   }
@@ -105,15 +109,16 @@ void RequestsView::refresh() {
 }
 
 void RequestsView::obeySelection() {
-  const int row = m_model->rowOf(m_selection.request());
-  if (row < 0) {
+  const std::vector<int> rows = m_model->rowsOf(m_selection.request());
+  if (rows.empty()) {
     if (!m_selection.request().valid()) m_table->clearSelection();
     return;
   }
-  if (m_table->selectionModel()->isRowSelected(row)) return;
+  const auto isSelected = [this](int row) { return m_table->selectionModel()->isRowSelected(row); };
+  if (std::ranges::any_of(rows, isSelected)) return;
   const QSignalBlocker quiet(m_table->selectionModel());
-  m_table->selectRow(row);
-  m_table->scrollTo(m_model->index(row, 0));
+  m_table->selectRow(rows.front());
+  m_table->scrollTo(m_model->index(rows.front(), 0));
   m_table->viewport()->update();
 }
 

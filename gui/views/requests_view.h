@@ -5,6 +5,7 @@
 
 #include <QTimer>
 
+#include <array>
 #include <memory>
 
 class QTableView;
@@ -41,9 +42,10 @@ class RequestsView : public View {
   RequestsModel* m_model;
   QTableView* m_table;
   EmptyStack* m_stack;
-  QTimer m_pause;  // while it runs, the table stays as it is
-  std::shared_ptr<const core::Snapshot> m_snapshot;
-  std::shared_ptr<const core::Snapshot> m_in_table;
+  QTimer m_pause;                                                      // while it runs, the table stays as it is
+  using Lanes = std::array<std::shared_ptr<const core::Snapshot>, 2>;  // B: null but in a comparison
+  Lanes m_lanes;
+  Lanes m_in_table;
 };
 
 }  // namespace inferoscope::gui

@@ -66,16 +66,36 @@ const std::deque<QPointF>& RooflineTrail::of(core::Phase phase, kernels::OpKind 
   return m_phases[static_cast<std::size_t>(phase)][static_cast<std::size_t>(kind)];
 }
 
+std::vector<RooflineArrow> arrowsOf(const std::vector<LanePoint>& points) {
+  std::vector<RooflineArrow> arrows;
+  for (const LanePoint& a : points) {
+    if (a.lane != core::LaneId::kA || !a.onChart()) continue;
+    const auto b = std::ranges::find_if(points, [&](const LanePoint& other) {
+      return other.lane == core::LaneId::kB && other.onChart() && other.point.phase == a.point.phase &&
+             other.point.kind == a.point.kind;
+    });
+    if (b != points.end()) arrows.push_back({a.point.phase, a.point.kind, a.place(), b->place()});
+  }
+  return arrows;
+}
+
+std::optional<QLineF> betweenDiscs(const QPointF& from, double from_diameter, const QPointF& to, double to_diameter) {
+  const QLineF whole(from, to);
+  const double left = whole.length() - (from_diameter + to_diameter) / 2;
+  if (left <= 0) return std::nullopt;
+  return QLineF(whole.pointAt(from_diameter / 2 / whole.length()), whole.pointAt(1 - to_diameter / 2 / whole.length()));
+}
+
 double highestPeak(const core::MachineLimits& limits) {
   return limits.measured() ? std::max(limits.fp32_flop_per_s, limits.int8_op_per_s) : 0;
 }
 
-RooflineAxes axesFor(const std::vector<core::RooflinePoint>& points, const core::MachineLimits& limits) {
+RooflineAxes axesFor(const std::vector<LanePoint>& points, const core::MachineLimits& limits) {
   Decades x, y;
-  for (const core::RooflinePoint& point : points) {
-    if (!point.onChart() || !point.work.intensity()) continue;
-    x.include(*point.work.intensity());
-    y.include(*point.work.flopPerSecond());
+  for (const LanePoint& point : points) {
+    if (!point.onChart()) continue;
+    x.include(point.place().x());
+    y.include(point.place().y());
   }
   if (limits.measured()) {
     x.include(2 * core::ridge(limits.read_bytes_per_s, highestPeak(limits)));

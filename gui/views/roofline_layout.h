@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/engine/experiment.h"
 #include "core/observe/roofline.h"
 
+#include <QLineF>
 #include <QPointF>
 #include <QRectF>
 #include <QSizeF>
@@ -10,6 +12,7 @@
 #include <array>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace inferoscope::gui {
@@ -30,6 +33,27 @@ class RooflineTrail {
   std::array<Kinds, 2> m_phases;
 };
 
+// A point of the roofline, of one lane of a comparison or of the only one.
+struct LanePoint {
+  core::LaneId lane{};
+  core::RooflinePoint point;
+
+  bool onChart() const { return point.onChart() && point.work.intensity().has_value(); }
+  QPointF place() const { return {point.work.intensity().value_or(0), point.work.flopPerSecond().value_or(0)}; }
+};
+// From lane A to lane B: what the change of knobs did to each kind of op in each phase that both lanes have on the
+// chart.
+struct RooflineArrow {
+  core::Phase phase{};
+  kernels::OpKind kind{};
+  QPointF from;
+  QPointF to;
+};
+std::vector<RooflineArrow> arrowsOf(const std::vector<LanePoint>& points);
+
+// An arrow in pixels, cut off where the discs at its ends begin; none where they meet or overlap.
+std::optional<QLineF> betweenDiscs(const QPointF& from, double from_diameter, const QPointF& to, double to_diameter);
+
 struct LogRange {
   double lower = 0.1;
   double upper = 1000;
@@ -41,7 +65,7 @@ struct RooflineAxes {
   friend bool operator==(const RooflineAxes&, const RooflineAxes&) = default;
 };
 // Whole decades with all points and, where they are measured, all ceilings in them.
-RooflineAxes axesFor(const std::vector<core::RooflinePoint>& points, const core::MachineLimits& limits);
+RooflineAxes axesFor(const std::vector<LanePoint>& points, const core::MachineLimits& limits);
 
 // The highest of the compute ceilings; 0 if none is measured.
 double highestPeak(const core::MachineLimits& limits);

@@ -3,6 +3,7 @@
 
 #include "gui/paint/number_format.h"
 #include "gui/paint/tables.h"
+#include "gui/views/lanes.h"
 #include "gui/views/work_words.h"
 
 #include <QCoreApplication>
@@ -17,7 +18,7 @@ void RooflineTable::setTheme(const Theme& theme) {
   if (!m_points.empty()) emit dataChanged(index(0, 0), index(rowCount() - 1, kNumColumns - 1));
 }
 
-void RooflineTable::setPoints(std::vector<core::RooflinePoint> points, const core::MachineLimits& limits) {
+void RooflineTable::setPoints(std::vector<LanePoint> points, const core::MachineLimits& limits) {
   m_limits = limits;
   if (points.size() != m_points.size()) {
     beginResetModel();
@@ -38,16 +39,19 @@ int RooflineTable::columnCount(const QModelIndex& parent) const {
 }
 
 QVariant RooflineTable::data(const QModelIndex& index, int role) const {
-  const core::RooflinePoint& point = m_points[static_cast<std::size_t>(index.row())];
+  const auto& [lane, point] = m_points[static_cast<std::size_t>(index.row())];
   const core::OpWork& work = point.work;
   if (role == Qt::ToolTipRole) return explainPoint(point, m_limits);
   if (role == Qt::DecorationRole && index.column() == kPhase) return phaseColor(point.phase, m_theme);
   if (role == Qt::TextAlignmentRole && index.column() >= kShareOfTime) {
     return int(Qt::AlignRight | Qt::AlignVCenter);
   }
-  if (role == kValueRole) return value(point, index.column());
+  if (role == kValueRole) return value({lane, point}, index.column());
+  if (role == Qt::ForegroundRole && index.column() == kLane) return readable(laneColor(lane, m_theme), m_theme.surface);
   if (role != Qt::DisplayRole) return {};
   switch (index.column()) {
+    case kLane:
+      return laneName(lane);
     case kOp:
       return opKindWord(point.kind);
     case kPhase:
@@ -72,7 +76,8 @@ QVariant RooflineTable::data(const QModelIndex& index, int role) const {
 }
 
 // Plain numbers; nothing where there is none.
-QVariant RooflineTable::value(const core::RooflinePoint& point, int column) {
+QVariant RooflineTable::value(const LanePoint& of, int column) {
+  const core::RooflinePoint& point = of.point;
   const auto optional = [](const std::optional<double>& number, double scale = 1) {
     return number ? QVariant(*number * scale) : QVariant();
   };
@@ -91,6 +96,8 @@ QVariant RooflineTable::value(const core::RooflinePoint& point, int column) {
       const std::optional<double> share = point.work.shareOfRoof();
       return share && *share > 0 ? QVariant(1 / *share) : QVariant();
     }
+    case kLane:
+      return laneName(of.lane);
     case kPhase:
       return phaseWord(point.phase);
     case kBound:
@@ -110,6 +117,8 @@ QVariant RooflineTable::headerData(int section, Qt::Orientation orientation, int
   if (role != Qt::DisplayRole && role != Qt::ToolTipRole) return {};
   const bool title = role == Qt::DisplayRole;
   switch (section) {
+    case kLane:
+      return title ? tr("Lane") : tr("Of which lane of the comparison these figures are");
     case kOp:
       return title ? tr("Op") : tr("All ops of this kind in the recent steps of the phase");
     case kPhase:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/observe/roofline.h"
 #include "gui/paint/theme.h"
+#include "gui/views/roofline_layout.h"
 
 #include <QAbstractTableModel>
 
@@ -16,6 +16,7 @@ class RooflineTable : public QAbstractTableModel {
 
  public:
   enum Column {
+    kLane,
     kOp,
     kPhase,
     kBound,
@@ -31,7 +32,7 @@ class RooflineTable : public QAbstractTableModel {
   using QAbstractTableModel::QAbstractTableModel;
 
   void setTheme(const Theme& theme);
-  void setPoints(std::vector<core::RooflinePoint> points, const core::MachineLimits& limits);
+  void setPoints(std::vector<LanePoint> points, const core::MachineLimits& limits);
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;
@@ -39,10 +40,10 @@ class RooflineTable : public QAbstractTableModel {
   QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
  private:
-  static QVariant value(const core::RooflinePoint& point, int column);
+  static QVariant value(const LanePoint& point, int column);
 
   Theme m_theme;
-  std::vector<core::RooflinePoint> m_points;
+  std::vector<LanePoint> m_points;
   core::MachineLimits m_limits;
 };
 

@@ -6,6 +6,8 @@
 #include "gui/paint/number_format.h"
 #include "gui/paint/plot_style.h"
 #include "gui/paint/tables.h"
+#include "gui/views/lanes.h"
+#include "gui/views/roofline_roof.h"
 #include "gui/views/roofline_table.h"
 #include "gui/views/words.h"
 #include "gui/views/work_words.h"
@@ -22,14 +24,12 @@ namespace inferoscope::gui {
 
 namespace {
 
-constexpr double kGiga = 1e9;
 constexpr const char* kPointsLayer = "points";
 constexpr double kNearPx = 6;
-constexpr double kWordsGapPx = 4;
 
 // The widest texts to expect, beside the headings.
 constexpr std::array<const char*, RooflineTable::kNumColumns> kWidest = {
-    "KV append", "prefill", "overhead-bound", "99.9%", "999", "99.9 GFLOP/s", "99.9 GB/s", "999%", "99.9×"};
+    "B", "KV append", "prefill", "overhead-bound", "99.9%", "999", "99.9 GFLOP/s", "99.9 GB/s", "999%", "99.9×"};
 
 // Decades, written as people of the program's language write numbers.
 class DecadeTicker : public QCPAxisTickerLog {
@@ -41,15 +41,6 @@ class DecadeTicker : public QCPAxisTickerLog {
     return displayLocale().toString(tick, 'g', 6);
   }
 };
-
-void setData(QCPGraph& graph, const std::vector<QPointF>& points) {
-  QVector<double> x, y;
-  for (const QPointF& point : points) {
-    x << point.x();
-    y << point.y() / kGiga;
-  }
-  graph.setData(x, y, true);
-}
 
 QColor translucent(QColor color, int alpha) {
   color.setAlpha(alpha);
@@ -75,6 +66,8 @@ RooflineView::RooflineView(Selection& selection, QWidget* parent)
   applyTheme();
 }
 
+RooflineView::~RooflineView() = default;
+
 void RooflineView::buildPlot() {
   m_plot->setMinimumSize(160, 100);
   for (QCPAxis* axis : {m_plot->xAxis, m_plot->yAxis}) {
@@ -87,40 +80,37 @@ void RooflineView::buildPlot() {
   // What moves has a buffer of its own: the roof is drawn anew only when it changes.
   m_plot->addLayer(QLatin1String(kPointsLayer), m_plot->layer(QStringLiteral("axes")), QCustomPlot::limAbove);
   m_plot->layer(QLatin1String(kPointsLayer))->setMode(QCPLayer::lmBuffered);
-  for (Zone& zone : m_zones) {
-    zone.area = m_plot->addGraph();
-    zone.area->setAntialiasedFill(false);  // a quarter of the time for areas of this size
-    zone.area->setLayer(QStringLiteral("background"));
-    zone.words = addWords("grid");
-  }
-  m_zones[kComputeZone].words->setLayer(QLatin1String(kPointsLayer));  // it makes way for discs
-  for (Ceiling& ceiling : m_ceilings) {
-    ceiling.line = m_plot->addGraph();
-    ceiling.words = addWords("axes");
-  }
-  m_ceilings[kMemory].slope = m_ceilings[kCache].slope = true;
-  for (auto& kinds : m_marks) {
-    for (Point& point : kinds) {
-      for (QCPGraph** graph : {&point.trail, &point.disc}) {
-        *graph = m_plot->addGraph();
-        (*graph)->setLineStyle(QCPGraph::lsNone);
-        (*graph)->setLayer(QLatin1String(kPointsLayer));
-      }
-      point.trail->setAntialiasedScatters(false);  // hundreds of dots
-      point.words = addWords(kPointsLayer);
-    }
-  }
+  m_roof = std::make_unique<RooflineRoof>(*m_plot, QLatin1String(kPointsLayer));
+  buildPoints();
   connect(m_plot, &QCustomPlot::afterLayout, this, &RooflineView::placeWords);
 }
 
-QCPItemText* RooflineView::addWords(const char* layer) {
-  auto* words = new QCPItemText(m_plot);
-  words->position->setType(QCPItemPosition::ptAbsolute);
-  words->setLayer(QLatin1String(layer));
-  words->setClipToAxisRect(true);
-  words->setSelectable(false);
-  words->setVisible(false);
-  return words;
+void RooflineView::buildPoints() {
+  const QString layer = QLatin1String(kPointsLayer);
+  for (auto& kinds : m_arrows) {
+    for (QCPItemLine*& arrow : kinds) {
+      arrow = new QCPItemLine(m_plot);
+      arrow->setLayer(layer);
+      arrow->setHead(QCPLineEnding(QCPLineEnding::esSpikeArrow, 8, 9));
+      arrow->start->setType(QCPItemPosition::ptAbsolute);
+      arrow->end->setType(QCPItemPosition::ptAbsolute);
+      arrow->setSelectable(false);
+      arrow->setVisible(false);
+    }
+  }
+  for (Lane& lane : m_lanes) {
+    for (auto& kinds : lane.marks) {
+      for (Point& point : kinds) {
+        for (QCPGraph** graph : {&point.trail, &point.disc}) {
+          *graph = m_plot->addGraph();
+          (*graph)->setLineStyle(QCPGraph::lsNone);
+          (*graph)->setLayer(layer);
+        }
+        point.trail->setAntialiasedScatters(false);  // hundreds of dots
+        point.words = addWords(*m_plot, layer);
+      }
+    }
+  }
 }
 
 void RooflineView::buildTable() {
@@ -128,6 +118,7 @@ void RooflineView::buildTable() {
   m_table->setAccessibleName(tr("Roofline as a table"));
   setUpTable(*m_table);
   addCopyRows(*m_table);
+  m_table->setColumnHidden(RooflineTable::kLane, true);  // until two lanes are compared
   sizeColumns();
 }
 
@@ -141,31 +132,25 @@ void RooflineView::applyTheme() {
   const Theme theme = themeOf(palette());
   m_table_model->setTheme(theme);
   stylePlot(*m_plot, theme, font());
-  const std::array<QColor, kNumZones> zones = {theme.bandwidth, theme.compute, theme.quiet};
-  for (std::size_t i = 0; i < m_zones.size(); ++i) {
-    m_zones[i].area->setPen(Qt::NoPen);
-    m_zones[i].area->setBrush(translucent(zones[i], theme.dark ? 46 : 38));
-    m_zones[i].words->setColor(i == kOverheadZone ? theme.dim : readable(zones[i], theme.surface));
-  }
-  const std::array<QColor, kNumCeilings> ceilings = {theme.bandwidth, theme.cache, theme.compute, theme.compute};
-  for (std::size_t i = 0; i < m_ceilings.size(); ++i) {
-    m_ceilings[i].line->setPen(QPen(ceilings[i], 2, i == kCache || i == kFp32 ? Qt::DashLine : Qt::SolidLine));
-    m_ceilings[i].words->setColor(readable(ceilings[i], theme.surface));
-  }
+  m_roof->applyTheme(theme, smallFont(font()));
   for (const core::Phase phase : {core::Phase::kPrefill, core::Phase::kDecode}) {
     const QColor color = phaseColor(phase, theme);
-    for (Point& point : m_marks[static_cast<std::size_t>(phase)]) {
-      point.trail->setPen(QPen(mix(theme.surface, color, 0.55), 1));
-      point.trail->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssPlus, 3));
-      point.words->setColor(readable(color, theme.surface, 7.0));
-      point.words->setBrush(translucent(theme.surface, 150));
-      point.disc->setPen(QPen(theme.surface, 1));
-      point.disc->setScatterStyle(
-          QCPScatterStyle(QCPScatterStyle::ssCircle, QPen(theme.surface, 1), color, point.disc->scatterStyle().size()));
+    for (QCPItemLine* arrow : m_arrows[static_cast<std::size_t>(phase)]) arrow->setPen(QPen(theme.text, 1));
+    for (const core::LaneId lane : kLanes) {
+      // In a comparison: a ring is where it was, with A, a disc where it is with B.
+      const bool ring = m_two && lane == core::LaneId::kA;
+      for (Point& point : laneOf(lane).marks[static_cast<std::size_t>(phase)]) {
+        point.trail->setPen(QPen(mix(theme.surface, color, 0.55), 1));
+        point.trail->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssPlus, 3));
+        point.words->setColor(readable(color, theme.surface, 7.0));
+        point.words->setBrush(translucent(theme.surface, 150));
+        point.words->setFont(smallFont(font()));
+        const QPen edge(ring ? color : theme.surface, ring ? 2 : 1);
+        point.disc->setPen(edge);
+        point.disc->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssCircle, edge, ring ? theme.surface : color,
+                                                    point.disc->scatterStyle().size()));
+      }
     }
-  }
-  for (int i = 0; i < m_plot->itemCount(); ++i) {
-    if (auto* words = qobject_cast<QCPItemText*>(m_plot->item(i))) words->setFont(smallFont(font()));
   }
 }
 
@@ -174,10 +159,29 @@ void RooflineView::changeEvent(QEvent* event) {
   if (event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange) sizeColumns();
 }
 
+void RooflineView::Lane::add(const LaneFrame& frame) {
+  const std::size_t num_old = frame.steps.size() - std::min(frame.steps.size(), 4 * RooflineTrail::kLength);
+  for (std::size_t i = 0; i < frame.steps.size(); ++i) {
+    prefill.add(frame.steps[i]);
+    decode.add(frame.steps[i]);
+    if (i >= num_old) trail.add(*frame.steps[i]);
+  }
+}
+
+void RooflineView::Lane::clear() {
+  prefill.clear();
+  decode.clear();
+  trail.clear();
+}
+
+std::vector<std::shared_ptr<const core::StepRecord>> RooflineView::Lane::steps() const {
+  std::vector<std::shared_ptr<const core::StepRecord>> steps = prefill.steps();
+  for (auto& step : decode.steps()) steps.push_back(std::move(step));
+  return steps;
+}
+
 void RooflineView::showModel(const ModelInfo&) {
-  m_prefill.clear();
-  m_decode.clear();
-  m_trail.clear();
+  for (Lane& lane : m_lanes) lane.clear();
   m_points.clear();
   m_stack->showWords(firstStepWords());
 }
@@ -188,20 +192,20 @@ void RooflineView::showLimits(const core::MachineLimits& limits) {
 }
 
 void RooflineView::showFrame(const Frame& frame) {
-  const std::size_t num_old = frame.steps.size() - std::min(frame.steps.size(), 4 * RooflineTrail::kLength);
-  for (std::size_t i = 0; i < frame.steps.size(); ++i) {
-    m_prefill.add(frame.steps[i]);
-    m_decode.add(frame.steps[i]);
-    if (i >= num_old) m_trail.add(*frame.steps[i]);
+  if (frame.b.has_value() != m_two) {
+    m_two = frame.b.has_value();
+    m_lanes[1].clear();
+    m_table->setColumnHidden(RooflineTable::kLane, !m_two);
+    applyTheme();
   }
-  if (!frame.steps.empty()) showSoon();
+  m_lanes[0].add(frame);
+  if (m_two) m_lanes[1].add(*frame.b);
+  if (!frame.steps.empty() || (m_two && !frame.b->steps.empty())) showSoon();
 }
 
 void RooflineView::refresh() {
   if (!inSight()) return;
-  std::vector<std::shared_ptr<const core::StepRecord>> steps = m_prefill.steps();
-  for (auto& step : m_decode.steps()) steps.push_back(std::move(step));
-  m_points = core::rooflinePoints(steps, m_limits);
+  collectPoints();
   if (!beginRefresh(!m_points.empty())) return;
   m_table_model->setPoints(m_points, m_limits);
   showPoints();
@@ -212,216 +216,111 @@ void RooflineView::refresh() {
     return;
   }
   m_drawn = axes;
-  showRoof(axes);
+  m_roof->show(axes, m_limits);
   replotSoon();
 }
 
-RooflineView::Point& RooflineView::pointOf(const core::RooflinePoint& point) {
-  return m_marks[static_cast<std::size_t>(point.phase)][static_cast<std::size_t>(point.kind)];
-}
-
-void RooflineView::showRoof(const RooflineAxes& axes) {
-  m_plot->xAxis->setRange(axes.intensity.lower, axes.intensity.upper);
-  m_plot->yAxis->setRange(axes.flop_per_s.lower / kGiga, axes.flop_per_s.upper / kGiga);
-  const double peak = highestPeak(m_limits);
-  const double bandwidth = m_limits.measured() ? m_limits.read_bytes_per_s : 0;
-  const std::array<double, kNumCeilings> per_s = {bandwidth, peak > 0 ? m_limits.cache_read_bytes_per_s : 0,
-                                                  peak > 0 ? m_limits.fp32_flop_per_s : 0,
-                                                  peak > 0 ? m_limits.int8_op_per_s : 0};
-  for (std::size_t i = 0; i < m_ceilings.size(); ++i) {
-    Ceiling& ceiling = m_ceilings[i];
-    ceiling.per_s = per_s[i];
-    ceiling.line->setVisible(ceiling.per_s > 0);
-    // A slope ends at the highest peak, a level begins at the memory's slope.
-    const LogRange levels{core::ridge(bandwidth, ceiling.per_s), axes.intensity.upper};
-    const LogRange slopes{axes.intensity.lower, core::ridge(ceiling.per_s, peak)};
-    if (ceiling.per_s > 0) {
-      setData(*ceiling.line,
-              ceiling.slope ? roofCorners(ceiling.per_s, peak, slopes) : roofCorners(bandwidth, ceiling.per_s, levels));
+// What is to be compared stands together: by phase, kind and lane.
+void RooflineView::collectPoints() {
+  m_points.clear();
+  for (const core::LaneId lane : kLanes) {
+    for (const core::RooflinePoint& point : core::rooflinePoints(laneOf(lane).steps(), m_limits)) {
+      m_points.push_back({lane, point});
     }
   }
-  for (Zone& zone : m_zones) zone.area->setVisible(peak > 0);
-  if (peak <= 0) return;
-  const double ridge = core::ridge(bandwidth, peak);
-  setData(*m_zones[kMemoryZone].area, roofCorners(bandwidth, peak, {axes.intensity.lower, ridge}));
-  setData(*m_zones[kComputeZone].area, roofCorners(bandwidth, peak, {ridge, axes.intensity.upper}));
-  setData(*m_zones[kOverheadZone].area, roofCorners(bandwidth / 2, peak / 2, axes.intensity));
+  std::ranges::stable_sort(m_points, {}, [](const LanePoint& of) { return std::pair(of.point.phase, of.point.kind); });
+}
+
+RooflineView::Point& RooflineView::markOf(const LanePoint& of) {
+  return laneOf(of.lane).marks[static_cast<std::size_t>(of.point.phase)][static_cast<std::size_t>(of.point.kind)];
 }
 
 void RooflineView::showPoints() {
-  for (auto& kinds : m_marks) {
-    for (Point& mark : kinds) {
-      mark.disc->setVisible(false);
-      mark.trail->setVisible(false);
-      mark.words->setText({});
+  for (Lane& lane : m_lanes) {
+    for (auto& kinds : lane.marks) {
+      for (Point& mark : kinds) {
+        mark.disc->setVisible(false);
+        mark.trail->setVisible(false);
+        mark.words->setText({});
+        mark.words->setVisible(false);
+      }
     }
   }
-  for (const core::RooflinePoint& point : m_points) {
-    if (!point.onChart() || !point.work.intensity()) continue;
-    Point& mark = pointOf(point);
-    mark.disc->setVisible(true);
-    mark.trail->setVisible(true);
-    setData(*mark.disc, {{*point.work.intensity(), *point.work.flopPerSecond()}});
-    QCPScatterStyle style = mark.disc->scatterStyle();
-    style.setSize(discDiameter(point.time_share));
-    mark.disc->setScatterStyle(style);
-    const std::deque<QPointF>& trail = m_trail.of(point.phase, point.kind);
-    QVector<double> keys, values;
-    for (const QPointF& at : trail) {
-      keys << at.x();
-      values << at.y() / kGiga;
-    }
-    mark.trail->setData(keys, values);
-    mark.words->setText(opKindWord(point.kind));
+  for (const LanePoint& point : m_points) {
+    if (point.onChart()) showPoint(point);
   }
 }
 
-// Called when the axes have their places for this replot. What matters most comes first: words that find their place
-// taken are left out.
+void RooflineView::showPoint(const LanePoint& point) {
+  Point& mark = markOf(point);
+  mark.disc->setVisible(true);
+  setRooflineData(*mark.disc, {point.place()});
+  QCPScatterStyle style = mark.disc->scatterStyle();
+  style.setSize(discDiameter(point.point.time_share));
+  mark.disc->setScatterStyle(style);
+  const bool named_by_b = point.lane == core::LaneId::kA && std::ranges::any_of(m_points, [&](const LanePoint& other) {
+                            return other.lane == core::LaneId::kB && other.onChart() &&
+                                   other.point.phase == point.point.phase && other.point.kind == point.point.kind;
+                          });
+  mark.words->setText(named_by_b ? QString() : opKindWord(point.point.kind));
+  mark.trail->setVisible(!m_two);  // arrows say enough
+  const std::deque<QPointF>& trail = laneOf(point.lane).trail.of(point.point.phase, point.point.kind);
+  setRooflineData(*mark.trail, {trail.begin(), trail.end()});
+}
+
+// Called when the axes have their places for this replot.
 void RooflineView::placeWords() {
-  m_taken.clear();
-  hideWords();
-  placeCeilingWords();
-  placeZoneWords();
+  m_roof->placeWords();
   placePointWords();
 }
 
-void RooflineView::hideWords() {
-  for (Ceiling& ceiling : m_ceilings) ceiling.words->setVisible(false);
-  for (Zone& zone : m_zones) zone.words->setVisible(false);
-  for (auto& kinds : m_marks) {
-    for (Point& mark : kinds) mark.words->setVisible(false);
-  }
-}
-
-QPointF RooflineView::pixelAt(double intensity, double flop_per_s) const {
-  return {m_plot->xAxis->coordToPixel(intensity), m_plot->yAxis->coordToPixel(flop_per_s / kGiga)};
-}
-
-bool RooflineView::isFree(const QRectF& place) const {
-  return QRectF(m_plot->axisRect()->rect()).contains(place) &&
-         std::ranges::none_of(m_taken, [&](const QRectF& other) { return place.intersects(other); });
-}
-
-// In the middle of the part of a bandwidth's slope that can be seen, `lines` of text above it; nothing where the slope
-// is too short. On log axes all slopes are as steep as each other.
-void RooflineView::writeAlong(QCPItemText& words, const QString& text, double bytes_per_s, double lines) {
-  const double left = std::max(m_plot->xAxis->range().lower, m_plot->yAxis->range().lower * kGiga / bytes_per_s);
-  const double right = core::ridge(bytes_per_s, highestPeak(m_limits));
-  const QPointF slope = pixelAt(right, right * bytes_per_s) - pixelAt(left, left * bytes_per_s);
-  const QFontMetricsF metrics(words.font());
-  const double length = metrics.horizontalAdvance(text);
-  if (right <= left || length > 0.8 * std::hypot(slope.x(), slope.y())) return;
-  const double angle = std::atan2(slope.y(), slope.x());
-  const double middle = std::sqrt(left * right);
-  const QPointF centre =
-      pixelAt(middle, middle * bytes_per_s) + lines * metrics.height() * QPointF(std::sin(angle), -std::cos(angle));
-  std::vector<QRectF> places;  // small ones, along the words
-  const double side = 0.8 * metrics.height();
-  for (double at = -length / 2; at <= length / 2; at += side / 2) {
-    const QPointF along = centre + at * QPointF(std::cos(angle), std::sin(angle));
-    places.emplace_back(along - QPointF(side, side) / 2, QSizeF(side, side));
-  }
-  if (!std::ranges::all_of(places, [this](const QRectF& place) { return isFree(place); })) return;
-  m_taken.insert(m_taken.end(), places.begin(), places.end());
-  words.setRotation(angle * 180 / M_PI);
-  write(words, text, centre);
-}
-
-// At the right edge, level; its lower edge at `bottom`.
-QRectF RooflineView::levelPlace(const QString& text, double bottom) const {
-  const QFontMetricsF metrics(smallFont(font()));
-  const QSizeF size(metrics.horizontalAdvance(text), metrics.height());
-  return {QPointF(m_plot->axisRect()->right() - kWordsGapPx - size.width(), bottom - size.height()), size};
-}
-
-void RooflineView::writeLevel(QCPItemText& words, const QString& text, const QRectF& place) {
-  if (!isFree(place)) return;
-  m_taken.push_back(place);
-  write(words, text, place.center());
-}
-
-void RooflineView::write(QCPItemText& words, const QString& text, const QPointF& centre) {
-  words.setVisible(true);
-  words.setText(text);
-  words.setPositionAlignment(Qt::AlignCenter);
-  words.position->setPixelPosition(centre);
-}
-
-void RooflineView::placeCeilingWords() {
-  const Ceiling& memory = m_ceilings[kMemory];
-  if (memory.per_s <= 0) return;
-  writeAlong(*memory.words, tr("memory %1").arg(byteRateText(memory.per_s)), memory.per_s, 0.65);
-  const double line = QFontMetricsF(smallFont(font())).height();
-  const auto level = [&](const Ceiling& ceiling, const QString& text) {
-    if (ceiling.per_s <= 0) return;
-    // The higher one above its line, the lower one below: apart even where the lines are close.
-    const double y = pixelAt(m_plot->xAxis->range().upper, ceiling.per_s).y();
-    const double bottom = ceiling.per_s >= highestPeak(m_limits) ? y - 1 : y + 1 + line;
-    writeLevel(*ceiling.words, text, levelPlace(text, bottom));
-  };
-  level(m_ceilings[kInt8], tr("int8 %1").arg(opRateText(m_ceilings[kInt8].per_s)));
-  level(m_ceilings[kFp32], tr("fp32 %1").arg(flopRateText(m_ceilings[kFp32].per_s)));
-  const Ceiling& cache = m_ceilings[kCache];
-  if (cache.per_s > 0) writeAlong(*cache.words, tr("in cache %1").arg(byteRateText(cache.per_s)), cache.per_s, 0.65);
-}
-
-void RooflineView::placeZoneWords() {
-  if (highestPeak(m_limits) <= 0) return;
-  writeAlong(*m_zones[kMemoryZone].words, tr("bandwidth-bound: waits for memory"), m_limits.read_bytes_per_s, -0.65);
-  const QString under_half = tr("under half of the roof: overhead-bound");
-  writeLevel(*m_zones[kOverheadZone].words, under_half,
-             levelPlace(under_half, m_plot->axisRect()->bottom() - kWordsGapPx));
-}
-
-// Below the ceilings, on the first line where no disc and nothing else is.
-QRectF RooflineView::computePlace(const QString& text) const {
-  const double peak = highestPeak(m_limits);
-  if (peak <= 0) return {};
-  const double line = QFontMetricsF(smallFont(font())).height();
-  const double half = pixelAt(m_plot->xAxis->range().upper, peak / 2).y();
-  const auto isOnDisc = [&](const QRectF& place) {
-    return std::ranges::any_of(m_points, [&](const auto& point) { return discOf(point).intersects(place); });
-  };
-  QRectF place = levelPlace(text, half + 2 * line + kWordsGapPx);
-  while (place.bottom() < m_plot->axisRect()->bottom() && (isOnDisc(place) || !isFree(place))) {
-    place.translate(0, line / 2);
-  }
-  return isFree(place) ? place : QRectF();
-}
-
 // Null where it has no place on the chart.
-QRectF RooflineView::discOf(const core::RooflinePoint& point) const {
-  if (!point.onChart() || !point.work.intensity()) return {};
-  const double diameter = discDiameter(point.time_share);
-  const QPointF centre = pixelAt(*point.work.intensity(), *point.work.flopPerSecond());
-  return {centre - QPointF(diameter, diameter) / 2, QSizeF(diameter, diameter)};
+QRectF RooflineView::discOf(const LanePoint& point) const {
+  if (!point.onChart()) return {};
+  const double diameter = discDiameter(point.point.time_share);
+  return {m_roof->pixelAt(point.place()) - QPointF(diameter, diameter) / 2, QSizeF(diameter, diameter)};
+}
+
+void RooflineView::placeArrows() {
+  for (auto& kinds : m_arrows) {
+    for (QCPItemLine* arrow : kinds) arrow->setVisible(false);
+  }
+  const auto share = [this](core::LaneId lane, const RooflineArrow& arrow) {
+    const auto at = std::ranges::find_if(m_points, [&](const LanePoint& of) {
+      return of.lane == lane && of.point.phase == arrow.phase && of.point.kind == arrow.kind;
+    });
+    return at == m_points.end() ? 0.0 : at->point.time_share;
+  };
+  for (const RooflineArrow& arrow : arrowsOf(m_points)) {
+    const auto line = betweenDiscs(m_roof->pixelAt(arrow.from), discDiameter(share(core::LaneId::kA, arrow)),
+                                   m_roof->pixelAt(arrow.to), discDiameter(share(core::LaneId::kB, arrow)));
+    if (!line) continue;
+    QCPItemLine* item = m_arrows[static_cast<std::size_t>(arrow.phase)][static_cast<std::size_t>(arrow.kind)];
+    item->start->setPixelPosition(line->p1());
+    item->end->setPixelPosition(line->p2());
+    item->setVisible(true);
+  }
 }
 
 // The words that discs push around.
 void RooflineView::placePointWords() {
   const QFontMetricsF metrics(smallFont(font()));
-  std::vector<QRectF> taken = m_taken;
-  QCPItemText& compute = *m_zones[kComputeZone].words;
-  const QString compute_bound = tr("compute-bound: waits for arithmetic");
-  if (const QRectF place = computePlace(compute_bound); place.isNull()) {
-    compute.setVisible(false);
-  } else {
-    write(compute, compute_bound, place.center());
-    taken.push_back(place);
-  }
+  std::vector<QRectF> discs;
+  for (const LanePoint& point : m_points) discs.push_back(discOf(point));
+  m_roof->placeComputeWords(discs);
+  placeArrows();
   std::vector<PlotMark> marks;
   std::vector<QCPItemText*> words;
-  for (const core::RooflinePoint& point : m_points) {
+  for (const LanePoint& point : m_points) {
     const QRectF disc = discOf(point);
     if (disc.isNull()) continue;
-    words.push_back(pointOf(point).words);
+    words.push_back(markOf(point).words);
     marks.push_back(
         {disc.center(), disc.width(), QSizeF(metrics.horizontalAdvance(words.back()->text()) + 2, metrics.height())});
   }
-  const std::vector<QRectF> places = placeLabels(marks, m_plot->axisRect()->rect(), taken);
+  const std::vector<QRectF> places = placeLabels(marks, m_plot->axisRect()->rect(), m_roof->taken());
   for (std::size_t i = 0; i < places.size(); ++i) {
-    words[i]->setVisible(!places[i].isNull());
+    words[i]->setVisible(!places[i].isNull() && !words[i]->text().isEmpty());
     words[i]->setPositionAlignment(Qt::AlignCenter);
     words[i]->position->setPixelPosition(places[i].center());
   }
@@ -429,9 +328,9 @@ void RooflineView::placePointWords() {
 
 // The nearest disc under the mouse, else what the chart means.
 QString RooflineView::explain(const QPoint& point) const {
-  const core::RooflinePoint* nearest = nullptr;
+  const LanePoint* nearest = nullptr;
   double least = kNearPx;
-  for (const core::RooflinePoint& each : m_points) {
+  for (const LanePoint& each : m_points) {
     const QRectF disc = discOf(each);
     if (disc.isNull()) continue;
     const QPointF away = disc.center() - point;
@@ -440,7 +339,9 @@ QString RooflineView::explain(const QPoint& point) const {
     least = beside;
     nearest = &each;
   }
-  return nearest != nullptr ? explainPoint(*nearest, m_limits) : explainCeilings();
+  if (nearest == nullptr) return explainCeilings();
+  const QString lane = m_two ? tr("Lane %1. ").arg(laneName(nearest->lane)) : QString();
+  return lane + explainPoint(nearest->point, m_limits);
 }
 
 QString RooflineView::explainCeilings() const {
@@ -448,6 +349,7 @@ QString RooflineView::explainCeilings() const {
       tr("Each disc is all ops of one kind in the recent steps of a phase (at most a second of each): "
          "FLOPs ÷ bytes against FLOPs ÷ measured time. Its area is its share of the steps' time, the dots "
          "are the last steps. Copies without arithmetic stand in the table alone.\n");
+  if (m_two) text += tr("Two lanes: a ring is lane A, a disc lane B, an arrow leads from the one to the other.\n");
   if (!m_limits.measured()) return text + tr("The machine's ceilings are not measured yet.");
   text += tr("The roof = the smaller of intensity × bandwidth and peak. Measured on this machine with %1 threads: "
              "memory %2, in cache %3, fp32 %4, int8 %5.\n")

@@ -6,15 +6,18 @@
 #include "gui/views/roofline_layout.h"
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <vector>
 
 class QCPGraph;
+class QCPItemLine;
 class QCPItemText;
 class QTableView;
 
 namespace inferoscope::gui {
 
+class RooflineRoof;
 class RooflineTable;
 
 // How near each kind of op comes to what this machine can do: intensity against FLOP/s under the probed ceilings, and
@@ -24,6 +27,7 @@ class RooflineView : public PlotView {
 
  public:
   RooflineView(Selection& selection, QWidget* parent);
+  ~RooflineView() override;
 
   void showModel(const ModelInfo& model) override;
   void showLimits(const core::MachineLimits& limits) override;
@@ -39,57 +43,47 @@ class RooflineView : public PlotView {
   void changeEvent(QEvent* event) override;
 
  private:
-  struct Ceiling {
-    QCPGraph* line = nullptr;
-    QCPItemText* words = nullptr;
-    double per_s = 0;  // bytes or FLOPs; 0: not measured
-    bool slope = false;
-  };
-  enum CeilingIndex { kMemory, kCache, kFp32, kInt8, kNumCeilings };
-  enum ZoneIndex { kMemoryZone, kComputeZone, kOverheadZone, kNumZones };
-  struct Zone {
-    QCPGraph* area = nullptr;
-    QCPItemText* words = nullptr;
-  };
   struct Point {
     QCPGraph* disc = nullptr;
     QCPGraph* trail = nullptr;
     QCPItemText* words = nullptr;
   };
+  template <class T>
+  using ByKind = std::array<std::array<T, kernels::kNumOpKinds>, 2>;  // by phase and kind
+  struct Lane {
+    RecentSteps prefill{core::Phase::kPrefill};
+    RecentSteps decode{core::Phase::kDecode};
+    RooflineTrail trail;
+    ByKind<Point> marks;
+
+    void add(const LaneFrame& frame);
+    void clear();
+    std::vector<std::shared_ptr<const core::StepRecord>> steps() const;
+  };
 
   void buildPlot();
+  void buildPoints();
   void buildTable();
   void sizeColumns() const;
-  QCPItemText* addWords(const char* layer);
-  void showRoof(const RooflineAxes& axes);
+  void collectPoints();
   void showPoints();
+  void showPoint(const LanePoint& point);
   void placeWords();  // what depends on pixels
-  void hideWords();
-  void placeCeilingWords();
-  void placeZoneWords();
   void placePointWords();
+  void placeArrows();
   QString explainCeilings() const;
-  QPointF pixelAt(double intensity, double flop_per_s) const;
-  void writeAlong(QCPItemText& words, const QString& text, double bytes_per_s, double lines);
-  bool isFree(const QRectF& place) const;
-  QRectF levelPlace(const QString& text, double bottom) const;
-  QRectF computePlace(const QString& text) const;
-  void writeLevel(QCPItemText& words, const QString& text, const QRectF& place);
-  static void write(QCPItemText& words, const QString& text, const QPointF& centre);
-  QRectF discOf(const core::RooflinePoint& point) const;
-  Point& pointOf(const core::RooflinePoint& point);
+  QRectF discOf(const LanePoint& point) const;
+  Lane& laneOf(core::LaneId lane) { return m_lanes[static_cast<std::size_t>(lane)]; }
+  Point& markOf(const LanePoint& point);
 
   RooflineTable* m_table_model;
   QTableView* m_table;
-  std::array<Ceiling, kNumCeilings> m_ceilings;
-  std::array<Zone, kNumZones> m_zones;
-  std::array<std::array<Point, kernels::kNumOpKinds>, 2> m_marks;  // by phase and kind
-  RecentSteps m_prefill{core::Phase::kPrefill};
-  RecentSteps m_decode{core::Phase::kDecode};
-  RooflineTrail m_trail;
+  std::unique_ptr<RooflineRoof> m_roof;
+  std::array<Lane, 2> m_lanes;
+  bool m_two = false;                   // lanes
+  ByKind<QCPItemLine*> m_arrows{};      // from lane A to lane B
   std::optional<RooflineAxes> m_drawn;  // the axes of the roof as it is drawn; none: draw it
-  std::vector<core::RooflinePoint> m_points;
-  std::vector<QRectF> m_taken;  // by words of ceilings and zones, in pixels
+  std::vector<LanePoint> m_points;
 };
 
 }  // namespace inferoscope::gui

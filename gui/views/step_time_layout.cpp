@@ -92,10 +92,15 @@ std::vector<WaterfallPart> waterfallOf(const core::StepTime& time) {
   return parts;
 }
 
-std::vector<WaterfallRow> layoutWaterfall(const std::vector<WaterfallPart>& parts, const QRect& area, int row_height,
-                                          int name_width, int figure_width) {
+double longestNs(const std::vector<WaterfallPart>& parts) {
   double longest = 0;
   for (const WaterfallPart& part : parts) longest = std::max({longest, part.from_ns, part.to_ns});
+  return longest;
+}
+
+std::vector<WaterfallRow> layoutWaterfall(const std::vector<WaterfallPart>& parts, const QRect& area, int row_height,
+                                          int name_width, int figure_width, double scale_ns) {
+  const double longest = std::max(longestNs(parts), scale_ns);
   const int left = area.left() + name_width + kSpacing;
   const int bar_space = std::max(0, area.width() - name_width - figure_width - 2 * kSpacing);
   const double scale = longest > 0 ? bar_space / longest : 0.0;

@@ -26,7 +26,10 @@ struct WaterfallPart {
 // the ops' time stands above it.
 std::vector<WaterfallPart> waterfallOf(const core::StepTime& time);
 
-// Where the parts are painted, one a row: a name, a bar on the common scale, a figure.
+double longestNs(const std::vector<WaterfallPart>& parts);
+
+// Where the parts are painted, one a row: a name, a bar on the common scale, a figure. The bars' room is `scale_ns`, or
+// as much as they need.
 struct WaterfallRow {
   QRect name;
   QRectF bar;
@@ -34,7 +37,7 @@ struct WaterfallRow {
   QRect whole;
 };
 std::vector<WaterfallRow> layoutWaterfall(const std::vector<WaterfallPart>& parts, const QRect& area, int row_height,
-                                          int name_width, int figure_width);
+                                          int name_width, int figure_width, double scale_ns = 0);
 int rowAt(const std::vector<WaterfallRow>& rows, const QPoint& point);  // -1: none
 
 // The ops of a step as a tree of two levels.

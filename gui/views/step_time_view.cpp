@@ -138,8 +138,8 @@ void StepTimeView::changeEvent(QEvent* event) {
 }
 
 void StepTimeView::showModel(const ModelInfo&) {
-  m_prefill.reset();
-  m_decode.reset();
+  m_latest = {};
+  m_beside = {};
   m_pause.stop();
   m_model->setTree({}, 0, m_limits);
   m_stack->showWords(firstStepWords());
@@ -150,28 +150,41 @@ void StepTimeView::showLimits(const core::MachineLimits& limits) {
   refresh();
 }
 
-void StepTimeView::showFrame(const Frame& frame) {
-  for (const auto& step : frame.steps) {
-    (core::phaseOf(*step) == core::Phase::kPrefill ? m_prefill : m_decode) = step;
+void StepTimeView::Latest::add(const LaneFrame& frame) {
+  for (const auto& step : frame.steps) (core::phaseOf(*step) == core::Phase::kPrefill ? prefill : decode) = step;
+}
+
+void StepTimeView::showBeside(const LaneFrame* other) {
+  if (other == nullptr) {
+    m_beside = {};
+  } else {
+    m_beside.add(*other);
   }
+}
+
+void StepTimeView::showFrame(const Frame& frame) {
+  m_latest.add(frame);
   if (!frame.steps.empty() && !m_pause.isActive()) refresh();
 }
 
-const core::StepRecord* StepTimeView::chosenStep() const {
-  const bool prefill_last = m_prefill && (!m_decode || m_prefill->start_ns > m_decode->start_ns);
+const core::StepRecord* StepTimeView::chosenStep(const Latest& latest) const {
+  const auto& [prefill, decode] = latest;
+  const bool prefill_last = prefill && (!decode || prefill->start_ns > decode->start_ns);
   const bool wants_prefill =
       m_which->currentIndex() == kLatestPrefill || (m_which->currentIndex() == kLatest && prefill_last);
-  return wants_prefill ? m_prefill.get() : m_decode.get();
+  return wants_prefill ? prefill.get() : decode.get();
 }
 
 void StepTimeView::refresh() {
-  if (!inSight() || (!m_prefill && !m_decode)) return;
+  if (!inSight() || m_latest.empty()) return;
   m_stack->showContent();
   m_pause.start();
-  const core::StepRecord* step = chosenStep();
+  const core::StepRecord* step = chosenStep(m_latest);
+  const core::StepRecord* beside = chosenStep(m_beside);
   const core::StepTime time = step != nullptr ? core::stepTimeOf(*step, m_limits) : core::StepTime();
   m_title->setText(step != nullptr ? describe(*step) : tr("There was no such step yet"));
-  m_waterfall->showTime(time, m_limits);
+  const double scale_ns = beside != nullptr ? longestNs(waterfallOf(core::stepTimeOf(*beside, m_limits))) : 0.0;
+  m_waterfall->showTime(time, m_limits, scale_ns);
   const auto grouping = m_grouping->currentIndex() == 0 ? WorkGrouping::kByLayer : WorkGrouping::kByOp;
   m_model->setTree(workTree(time, grouping, m_limits), time.measured_ns, m_limits);
 }

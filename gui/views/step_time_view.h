@@ -28,6 +28,7 @@ class StepTimeView : public View {
 
   void showModel(const ModelInfo& model) override;
   void showLimits(const core::MachineLimits& limits) override;
+  void showBeside(const LaneFrame* other) override;
   void showFrame(const Frame& frame) override;
   void refresh() override;
 
@@ -41,7 +42,14 @@ class StepTimeView : public View {
   void buildTree();
   QWidget* buildChoices();
   void sizeColumns();
-  const core::StepRecord* chosenStep() const;
+  // The latest step of each phase.
+  struct Latest {
+    std::shared_ptr<const core::StepRecord> prefill;
+    std::shared_ptr<const core::StepRecord> decode;
+    bool empty() const { return !prefill && !decode; }
+    void add(const LaneFrame& frame);
+  };
+  const core::StepRecord* chosenStep(const Latest& latest) const;
 
   QComboBox* m_which;     // step: latest, prefill, decode
   QComboBox* m_grouping;  // of the tree
@@ -52,9 +60,9 @@ class StepTimeView : public View {
   QTreeView* m_tree;
   ShareBarDelegate* m_bars;
   EmptyStack* m_stack;
-  QTimer m_pause;                                     // while it runs, the picture stays as it is
-  std::shared_ptr<const core::StepRecord> m_prefill;  // the latest of each phase
-  std::shared_ptr<const core::StepRecord> m_decode;
+  QTimer m_pause;  // while it runs, the picture stays as it is
+  Latest m_latest;
+  Latest m_beside;  // of the other lane: the waterfall is drawn to the longer one's scale
   core::MachineLimits m_limits;
 };
 

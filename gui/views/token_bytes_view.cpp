@@ -6,6 +6,7 @@
 #include "gui/paint/marks.h"
 #include "gui/paint/number_format.h"
 #include "gui/paint/plot_style.h"
+#include "gui/views/lanes.h"
 #include "gui/views/layer_tape.h"
 #include "gui/views/words.h"
 #include "gui/views/work_words.h"
@@ -30,30 +31,28 @@ constexpr double kMega = 1e6;
 }  // namespace
 
 TokenBytesView::TokenBytesView(Selection& selection, QWidget* parent)
-    : PlotView(selection, parent), m_legend(new LegendBar), m_tape(new LayerTape), m_replay(new QToolButton) {
+    : PlotView(selection, parent),
+      m_legend(new LegendBar),
+      m_replay(new QToolButton),
+      m_margins(new QCPMarginGroup(m_plot)) {
   setAccessibleName(tr("Bytes per token"));
   setAccessibleDescription(tr("Bytes moved for each generated token, by class, and the tensors that a step reads"));
   auto* content = new QSplitter(Qt::Horizontal);
   content->setChildrenCollapsible(false);
   content->addWidget(buildChart());
-  content->addWidget(buildTape());
+  content->addWidget(buildTapes());
   content->setStretchFactor(0, 1);
   content->setSizes({440, 280});
   setContent(content);
+  arrange();
   applyTheme();
 }
 
 QWidget* TokenBytesView::buildChart() {
   m_plot->setMinimumSize(120, 80);
-  // The tallest first: each next one is painted over it.
-  for (auto area = m_areas.rbegin(); area != m_areas.rend(); ++area) {
-    *area = m_plot->addGraph();
-    (*area)->setLineStyle(QCPGraph::lsStepLeft);
-  }
-  m_plot->xAxis->setTicker(QSharedPointer<UnitTicker>::create(tr(" s"), 4));
-  m_plot->yAxis->setTicker(QSharedPointer<UnitTicker>::create(tr(" MB"), 4));
-  m_plot->xAxis->grid()->setVisible(false);
-  m_plot->axisRect()->setMinimumMargins(QMargins(kMargin, kMargin, 2 * kMargin, kSpacing));
+  m_plot->plotLayout()->clear();
+  m_plot->plotLayout()->setRowSpacing(0);
+  for (Lane& lane : m_lanes) buildLane(lane);
   auto* chart = new QWidget;
   auto* column = new QVBoxLayout(chart);
   column->setContentsMargins(0, 0, 0, 0);
@@ -63,11 +62,31 @@ QWidget* TokenBytesView::buildChart() {
   return chart;
 }
 
-QWidget* TokenBytesView::buildTape() {
+void TokenBytesView::buildLane(Lane& lane) {
+  lane.title = new QCPTextElement(m_plot);
+  lane.title->setTextFlags(Qt::AlignLeft | Qt::AlignVCenter);
+  lane.title->setMargins(QMargins(kMargin, kSpacing, kMargin, 0));
+  lane.rect = new QCPAxisRect(m_plot, false);
+  lane.rect->addAxes(QCPAxis::atLeft | QCPAxis::atBottom);
+  lane.rect->setMarginGroup(QCP::msLeft | QCP::msRight, m_margins);
+  lane.rect->setMinimumMargins(QMargins(kMargin, kMargin, 2 * kMargin, kSpacing));
+  QCPAxis* x = lane.rect->axis(QCPAxis::atBottom);
+  QCPAxis* y = lane.rect->axis(QCPAxis::atLeft);
+  x->setTicker(QSharedPointer<UnitTicker>::create(tr(" s"), 4));
+  y->setTicker(QSharedPointer<UnitTicker>::create(tr(" MB"), 4));
+  x->grid()->setVisible(false);
+  y->grid()->setVisible(true);
+  // The tallest first: each next one is painted over it.
+  for (auto area = lane.areas.rbegin(); area != lane.areas.rend(); ++area) {
+    *area = m_plot->addGraph(x, y);
+    (*area)->setLineStyle(QCPGraph::lsStepLeft);
+  }
+}
+
+QWidget* TokenBytesView::buildTapes() {
   m_replay->setText(tr("Replay in slow motion"));
   m_replay->setCheckable(true);
   m_replay->setToolTip(tr("Replays the recorded step and lights the tensor that is being read. The engine goes on."));
-  connect(m_replay, &QToolButton::toggled, m_tape, &LayerTape::setReplay);
   auto* side = new QWidget;
   side->setBackgroundRole(QPalette::Base);
   side->setAutoFillBackground(true);
@@ -79,88 +98,159 @@ QWidget* TokenBytesView::buildTape() {
   row->addWidget(m_replay);
   row->addStretch(1);
   column->addLayout(row);
-  column->addWidget(m_tape, 1);
+  for (Lane& lane : m_lanes) {
+    lane.tape = new LayerTape;
+    connect(m_replay, &QToolButton::toggled, lane.tape, &LayerTape::setReplay);
+    column->addWidget(lane.tape, 1);
+  }
   return side;
+}
+
+// One chart or, below each other, one of each lane under its title.
+void TokenBytesView::arrange() {
+  QCPLayoutGrid* grid = m_plot->plotLayout();
+  for (const Lane& lane : m_lanes) {
+    for (QCPLayoutElement* element :
+         {static_cast<QCPLayoutElement*>(lane.title), static_cast<QCPLayoutElement*>(lane.rect)}) {
+      if (element->layout() != nullptr) grid->take(element);
+    }
+  }
+  grid->simplify();
+  int row = 0;
+  for (std::size_t i = 0; i < m_lanes.size(); ++i) {
+    const Lane& lane = m_lanes[i];
+    const bool shown = m_two || i == 0;
+    if (m_two) grid->addElement(row++, 0, lane.title);
+    if (shown) grid->addElement(row++, 0, lane.rect);
+    lane.title->setVisible(m_two);
+    lane.rect->setVisible(shown);
+    for (QCPGraph* area : lane.areas) area->setVisible(shown);
+    for (QCPAxis* axis : lane.rect->axes()) axis->setVisible(shown);
+    lane.tape->setVisible(shown);
+  }
 }
 
 void TokenBytesView::applyTheme() {
   const Theme theme = themeOf(palette());
   stylePlot(*m_plot, theme, font());
-  for (std::size_t i = 0; i < m_areas.size(); ++i) {
-    const QColor color = byteKindColor(static_cast<core::ByteKind>(i), theme);
-    m_areas[i]->setPen(QPen(color, 0));
-    m_areas[i]->setBrush(mix(theme.surface, color, 0.75));
+  for (const core::LaneId id : kLanes) {
+    const Lane& lane = m_lanes[static_cast<std::size_t>(id)];
+    lane.title->setFont(font());
+    lane.title->setTextColor(readable(laneColor(id, theme), theme.surface));
+    for (std::size_t i = 0; i < lane.areas.size(); ++i) {
+      const QColor color = byteKindColor(static_cast<core::ByteKind>(i), theme);
+      lane.areas[i]->setPen(QPen(color, 0));
+      lane.areas[i]->setBrush(mix(theme.surface, color, 0.75));
+    }
   }
   showLegend();
 }
 
 void TokenBytesView::showModel(const ModelInfo&) {
-  m_history.clear();
-  m_series = {};
-  m_latest.reset();
+  for (Lane& lane : m_lanes) {
+    lane.history.clear();
+    lane.series = {};
+    lane.latest.reset();
+    lane.tape->showStep(nullptr);
+  }
   m_replay->setChecked(false);
-  m_tape->showStep(nullptr);
   m_stack->showWords(firstStepWords());
 }
 
 void TokenBytesView::showFrame(const Frame& frame) {
-  if (frame.steps.empty()) return;
-  for (const auto& step : frame.steps) m_history.add(*step);
-  m_latest = frame.steps.back();
+  if (frame.b.has_value() != m_two) {
+    m_two = frame.b.has_value();
+    m_lanes[1].history.clear();
+    m_lanes[1].series = {};
+    m_lanes[1].latest.reset();
+    arrange();
+  }
+  const auto add = [](Lane& lane, const LaneFrame& of) {
+    for (const auto& step : of.steps) lane.history.add(*step);
+    if (!of.steps.empty()) lane.latest = of.steps.back();
+  };
+  add(m_lanes[0], frame);
+  if (m_two) add(m_lanes[1], *frame.b);
   showSoon();
 }
 
+// Both lanes on the same axes: of time, and of bytes.
 void TokenBytesView::refresh() {
-  if (!beginRefresh(m_latest != nullptr)) return;
-  m_tape->showStep(m_latest);
-  const double to_s = std::max(kShortestSpanS, static_cast<double>(m_history.endNs()) / 1e9);
+  const auto& [a, b] = m_lanes;
+  if (!beginRefresh(a.latest != nullptr || b.latest != nullptr)) return;
+  const std::int64_t end_ns = std::max(a.history.endNs(), b.history.endNs());
+  const double to_s = std::max(kShortestSpanS, static_cast<double>(end_ns) / 1e9);
   const double from_s = std::max(0.0, to_s - m_span_s);
-  m_series = bytesPerToken(m_history, from_s, to_s, std::max(8, m_plot->width() / kPixelsAColumn));
-  m_plot->xAxis->setRange(from_s, to_s);
+  double most = 0;
+  for (Lane& lane : m_lanes) {
+    lane.series = bytesPerToken(lane.history, from_s, to_s, std::max(8, m_plot->width() / kPixelsAColumn));
+    for (std::size_t i = 0; i < lane.series.seconds.size(); ++i) most = std::max(most, lane.series.total(i));
+  }
+  for (Lane& lane : m_lanes) {
+    lane.rect->axis(QCPAxis::atBottom)->setRange(from_s, to_s);
+    lane.rect->axis(QCPAxis::atLeft)->setRange(0, most > 0 ? 1.1 * most / kMega : 1.0);
+    showStack(lane);
+  }
+  for (const core::LaneId id : kLanes) {
+    const Lane& lane = m_lanes[static_cast<std::size_t>(id)];
+    lane.title->setText(tr("%1  %2 a token").arg(laneName(id), movedText(lane.lastTotal())));
+  }
   showLegend();
-  showStack();
+  showTapes();
   replotSoon();
+}
+
+void TokenBytesView::showTapes() {
+  double most = 0;
+  for (const Lane& lane : m_lanes) {
+    if (lane.latest) most = std::max(most, static_cast<double>(lane.latest->cost.weights + lane.latest->cost.kv_read));
+  }
+  for (const core::LaneId id : kLanes) {
+    const Lane& lane = m_lanes[static_cast<std::size_t>(id)];
+    lane.tape->setLane(m_two ? std::optional(id) : std::nullopt, m_two ? most : 0.0);
+    lane.tape->showStep(lane.latest);
+  }
 }
 
 void TokenBytesView::showLegend() {
   const Theme theme = themeOf(palette());
-  if (m_series.empty()) {
+  const auto& [a, b] = m_lanes;
+  if (a.series.empty() && b.series.empty()) {
     m_legend->setItems({{{}, tr("No token generated yet"), explainTotal(0)}});
     return;
   }
-  const std::size_t last = m_series.seconds.size() - 1;
-  const double total = m_series.total(last);
-  std::vector<LegendBar::Item> items = {{{}, tr("%1 a token").arg(movedText(total)), explainTotal(total)}};
-  for (std::size_t i = 0; i < m_areas.size(); ++i) {
+  const auto figure = [this](double of_a, double of_b) {
+    return m_two ? tr("A %1, B %2").arg(movedText(of_a), movedText(of_b)) : movedText(of_a);
+  };
+  std::vector<LegendBar::Item> items = {
+      {{}, tr("%1 a token").arg(figure(a.lastTotal(), b.lastTotal())), explainTotal(a.lastTotal())}};
+  for (std::size_t i = 0; i < core::kNumByteKinds; ++i) {
     const auto byte_kind = static_cast<core::ByteKind>(i);
-    const double bytes = m_series.per_token[i][last];
-    items.push_back({mix(theme.surface, byteKindColor(byte_kind, theme), 0.75),
-                     tr("%1 %2").arg(byteKindWord(byte_kind), movedText(bytes)),
-                     byteKindExplanation(byte_kind) +
-                         tr("\n%1 = bytes of the latest steps ÷ tokens that they generated. Counted from the shapes.")
-                             .arg(movedText(bytes))});
+    const QString bytes = figure(a.lastOf(i), b.lastOf(i));
+    items.push_back(
+        {mix(theme.surface, byteKindColor(byte_kind, theme), 0.75), tr("%1 %2").arg(byteKindWord(byte_kind), bytes),
+         byteKindExplanation(byte_kind) +
+             tr("\n%1 = bytes of the latest steps ÷ tokens that they generated. Counted from the shapes.").arg(bytes)});
   }
   m_legend->setItems(std::move(items));
 }
 
-void TokenBytesView::showStack() {
-  std::vector<double> sums(m_series.seconds.size());
-  double most = 0;
-  for (std::size_t i = 0; i < m_areas.size(); ++i) {
+void TokenBytesView::showStack(Lane& lane) const {
+  const TokenBytesSeries& series = lane.series;
+  std::vector<double> sums(series.seconds.size());
+  for (std::size_t i = 0; i < lane.areas.size(); ++i) {
     QVector<double> keys, values;
     for (std::size_t column = 0; column < sums.size(); ++column) {
-      sums[column] += m_series.per_token[i][column];
-      most = std::max(most, sums[column]);
-      keys << m_series.seconds[column];
+      sums[column] += series.per_token[i][column];
+      keys << series.seconds[column];
       values << sums[column] / kMega;
     }
     if (!keys.empty()) {  // the last column has a width too
-      keys << m_series.end_s;
+      keys << series.end_s;
       values << values.back();
     }
-    m_areas[i]->setData(keys, values, true);
+    lane.areas[i]->setData(keys, values, true);
   }
-  m_plot->yAxis->setRange(0, most > 0 ? 1.1 * most / kMega : 1.0);
 }
 
 // The wheel: more or less time at once.
@@ -170,15 +260,18 @@ void TokenBytesView::zoom(int direction) {
 }
 
 QString TokenBytesView::explain(const QPoint& point) const {
-  const int column = columnAt(m_series, m_plot->xAxis->pixelToCoord(point.x()));
+  const auto at = std::ranges::find_if(
+      m_lanes, [&](const Lane& lane) { return lane.rect->visible() && lane.rect->outerRect().contains(point); });
+  const Lane& lane = at == m_lanes.end() ? m_lanes[0] : *at;
+  const int column = columnAt(lane.series, lane.rect->axis(QCPAxis::atBottom)->pixelToCoord(point.x()));
   if (column < 0) return explainTotal(0);
-  const auto at = static_cast<std::size_t>(column);
-  QString text = tr("From %1 s on").arg(significantText(m_series.seconds[at]));
-  for (std::size_t i = m_areas.size(); i-- > 0;) {
+  const auto index = static_cast<std::size_t>(column);
+  QString text = tr("From %1 s on").arg(significantText(lane.series.seconds[index]));
+  for (std::size_t i = core::kNumByteKinds; i-- > 0;) {
     text += QStringLiteral("\n%1 %2").arg(byteKindWord(static_cast<core::ByteKind>(i)),
-                                          movedText(m_series.per_token[i][at]));
+                                          movedText(lane.series.per_token[i][index]));
   }
-  return text + QLatin1Char('\n') + explainTotal(m_series.total(at));
+  return text + QLatin1Char('\n') + explainTotal(lane.series.total(index));
 }
 
 QString TokenBytesView::explainTotal(double bytes) const {

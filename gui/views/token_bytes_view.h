@@ -7,7 +7,10 @@
 #include <array>
 #include <memory>
 
+class QCPAxisRect;
 class QCPGraph;
+class QCPMarginGroup;
+class QCPTextElement;
 class QToolButton;
 
 namespace inferoscope::gui {
@@ -36,19 +39,33 @@ class TokenBytesView : public PlotView {
   void zoom(int direction) override;
 
  private:
+  struct Lane {
+    QCPTextElement* title = nullptr;
+    QCPAxisRect* rect = nullptr;
+    std::array<QCPGraph*, core::kNumByteKinds> areas{};  // each up to the sum of its class and those below
+    LayerTape* tape = nullptr;
+    TokenBytesHistory history;
+    TokenBytesSeries series;
+    std::shared_ptr<const core::StepRecord> latest;
+
+    double lastOf(std::size_t byte_kind) const { return series.empty() ? 0.0 : series.per_token[byte_kind].back(); }
+    double lastTotal() const { return series.empty() ? 0.0 : series.total(series.seconds.size() - 1); }
+  };
+
   QWidget* buildChart();
-  QWidget* buildTape();
+  void buildLane(Lane& lane);
+  QWidget* buildTapes();
+  void arrange();
   void showLegend();
-  void showStack();
+  void showTapes();
+  void showStack(Lane& lane) const;
   QString explainTotal(double bytes) const;
 
   LegendBar* m_legend;
-  LayerTape* m_tape;
   QToolButton* m_replay;
-  std::array<QCPGraph*, core::kNumByteKinds> m_areas{};  // each up to the sum of its class and those below
-  TokenBytesHistory m_history;
-  TokenBytesSeries m_series;
-  std::shared_ptr<const core::StepRecord> m_latest;
+  QCPMarginGroup* m_margins;
+  std::array<Lane, 2> m_lanes;
+  bool m_two = false;  // lanes
   double m_span_s = 30;
 };
 

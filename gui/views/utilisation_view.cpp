@@ -6,6 +6,7 @@
 #include "gui/paint/metrics.h"
 #include "gui/paint/number_format.h"
 #include "gui/paint/plot_style.h"
+#include "gui/views/lanes.h"
 #include "gui/views/words.h"
 
 #include <qcustomplot.h>
@@ -63,10 +64,10 @@ void UtilisationView::buildStrips() {
   for (const StripIndex index : {kTokens, kBandwidth, kCompute, kCache}) buildStrip(index);
   m_prefill_title = new QCPTextElement(m_plot);
   m_prefill_title->setTextFlags(Qt::AlignLeft | Qt::AlignVCenter);
-  auto* titles = static_cast<QCPLayoutGrid*>(m_plot->plotLayout()->element(0, 0));
-  titles->addElement(0, 1, m_prefill_title);
-  const Strip& tokens = strip(kTokens);
-  m_prefill = m_plot->addGraph(tokens.rect->axis(QCPAxis::atBottom), tokens.rect->axis(QCPAxis::atLeft));
+  strip(kTokens).titles->addElement(0, 2, m_prefill_title);
+  for (QCPGraph*& graph : m_prefill) {
+    graph = m_plot->addGraph(strip(kTokens).rect->axis(QCPAxis::atBottom), strip(kTokens).rect->axis(QCPAxis::atLeft));
+  }
   m_phase_bands = {addPhaseBand(kBandwidth), addPhaseBand(kCompute)};
   strip(kTokens).rect->axis(QCPAxis::atLeft)->setTicker(QSharedPointer<UnitTicker>::create(QString(), kValueTicks));
   strip(kCache).rect->axis(QCPAxis::atLeft)->setTicker(QSharedPointer<UnitTicker>::create(tr("%"), kValueTicks));
@@ -76,16 +77,19 @@ void UtilisationView::buildStrips() {
 // A line of words above a plot.
 void UtilisationView::buildStrip(StripIndex index) {
   Strip& made = strip(index);
-  made.title = new QCPTextElement(m_plot);
-  made.title->setTextFlags(Qt::AlignLeft | Qt::AlignVCenter);
-  auto* titles = new QCPLayoutGrid;
-  titles->setMargins(QMargins(kMargin, index == kTokens ? kMargin : kSpacing, kMargin, 0));
-  titles->addElement(0, 0, made.title);
+  made.titles = new QCPLayoutGrid;
+  made.titles->setMargins(QMargins(kMargin, index == kTokens ? kMargin : kSpacing, kMargin, 0));
+  int column = 0;
+  for (QCPTextElement** title : {&made.title, &made.title_b}) {
+    *title = new QCPTextElement(m_plot);
+    (*title)->setTextFlags(Qt::AlignLeft | Qt::AlignVCenter);
+    made.titles->addElement(0, column++, *title);
+  }
   made.rect = new QCPAxisRect(m_plot, false);
   made.rect->addAxes(QCPAxis::atLeft | QCPAxis::atBottom | QCPAxis::atRight);
   made.rect->setMarginGroup(QCP::msLeft | QCP::msRight, m_margins);
   made.rect->setMinimumMargins(QMargins(kMargin, fontMetrics().height() / 2, 2 * kMargin, kSpacing));
-  m_plot->plotLayout()->addElement(2 * index, 0, titles);
+  m_plot->plotLayout()->addElement(2 * index, 0, made.titles);
   m_plot->plotLayout()->addElement(2 * index + 1, 0, made.rect);
   QCPAxis* x = made.rect->axis(QCPAxis::atBottom);
   QCPAxis* y = made.rect->axis(QCPAxis::atLeft);
@@ -94,6 +98,7 @@ void UtilisationView::buildStrip(StripIndex index) {
   y->grid()->setVisible(true);
   made.rect->axis(QCPAxis::atRight)->setVisible(false);
   made.graph = m_plot->addGraph(x, y);
+  made.graph_b = m_plot->addGraph(x, y);
 }
 
 // A thin band along the lower edge, on an axis of its own.
@@ -110,12 +115,16 @@ void UtilisationView::applyTheme() {
   stylePlot(*m_plot, theme, font());
   const std::array<QColor, kNumStrips> colors = {theme.decode, theme.bandwidth, theme.compute, theme.cache};
   for (std::size_t i = 0; i < m_strips.size(); ++i) {
-    m_strips[i].title->setTextColor(readable(colors[i], theme.surface));
-    m_strips[i].graph->setPen(QPen(colors[i], 1));
-    m_strips[i].graph->setBrush(translucent(colors[i], 40));
+    const QColor color = m_two ? theme.lane_a : colors[i];
+    m_strips[i].title->setTextColor(readable(color, theme.surface));
+    m_strips[i].title_b->setTextColor(readable(theme.lane_b, theme.surface));
+    m_strips[i].graph->setPen(QPen(color, 1));
+    m_strips[i].graph->setBrush(translucent(color, 40));
+    m_strips[i].graph_b->setPen(QPen(theme.lane_b, 1, lanePen(core::LaneId::kB)));
   }
   m_prefill_title->setTextColor(readable(theme.prefill, theme.surface));
-  m_prefill->setPen(QPen(theme.prefill, 1));
+  m_prefill[0]->setPen(m_two ? QPen(theme.lane_a, 1, Qt::DotLine) : QPen(theme.prefill, 1));
+  m_prefill[1]->setPen(QPen(theme.lane_b, 1, Qt::DotLine));
   for (QCPGraph* band : m_phase_bands) {
     band->setPen(Qt::NoPen);
     band->setBrush(theme.prefill);
@@ -123,88 +132,139 @@ void UtilisationView::applyTheme() {
 }
 
 void UtilisationView::showModel(const ModelInfo&) {
-  m_history.clear();
+  for (Lane& lane : m_lanes) lane = {};
   m_stack->showWords(firstStepWords());
 }
 
 void UtilisationView::showFrame(const Frame& frame) {
-  for (const auto& step : frame.steps) m_history.add(*step);
-  if (!frame.steps.empty()) showSoon();
+  if (frame.b.has_value() != m_two) {
+    m_two = frame.b.has_value();
+    m_lanes[1] = {};
+    applyTheme();
+  }
+  for (const auto& step : frame.steps) m_lanes[0].history.add(*step);
+  if (m_two) {
+    for (const auto& step : frame.b->steps) m_lanes[1].history.add(*step);
+  }
+  if (!frame.steps.empty() || (m_two && !frame.b->steps.empty())) showSoon();
 }
 
 void UtilisationView::refresh() {
-  if (!beginRefresh(!m_history.empty())) return;
-  const double to_s = std::max(kShortestSpanS, static_cast<double>(m_history.endNs()) / 1e9);
+  const auto& [a, b] = m_lanes;
+  if (!beginRefresh(!a.history.empty() || !b.history.empty())) return;
+  const double to_s =
+      std::max(kShortestSpanS, static_cast<double>(std::max(a.history.endNs(), b.history.endNs())) / 1e9);
   const double from_s = std::max(0.0, to_s - m_span_s);
   for (const Strip& each : m_strips) each.rect->axis(QCPAxis::atBottom)->setRange(from_s, to_s);
-  const RateSeries rates = ratesOf(m_history, from_s, to_s, m_plot->width());
-  setData(rates);
-  setTitles(rates);
-  setScales(rates);
+  for (Lane& lane : m_lanes) lane.rates = ratesOf(lane.history, from_s, to_s, m_plot->width());
+  setData();
+  setTitles();
+  setScales();
   replotSoon();
 }
 
-void UtilisationView::setData(const RateSeries& rates) {
-  const QVector<double> seconds = vector(rates.seconds);
-  const bool shares = m_limits.measured();
-  QVector<double> compute = vector(rates.flop_per_s, 1e-9);
-  for (qsizetype i = 0; shares && i < compute.size(); ++i) {
-    const auto k = static_cast<std::size_t>(i);
-    compute[i] = 100 * computeShare(rates.flop_per_s[k], rates.int8_per_s[k], m_limits);
+void UtilisationView::setData() {
+  for (std::size_t i = 0; i < m_lanes.size(); ++i) {
+    const RateSeries& rates = m_lanes[i].rates;
+    const QVector<double> seconds = vector(rates.seconds);
+    const auto graph = [&](StripIndex index) { return i == 0 ? strip(index).graph : strip(index).graph_b; };
+    graph(kTokens)->setData(seconds, vector(rates.decode_per_s), true);
+    graph(kCache)->setData(seconds, vector(rates.kv_share, 100), true);
+    m_prefill[i]->setData(seconds, vector(rates.prefill_per_s), true);
+    setSharesOrRates(kBandwidth, m_lanes[i], *graph(kBandwidth));
+    setSharesOrRates(kCompute, m_lanes[i], *graph(kCompute));
+    // A line needs two points.
+    const QCPScatterStyle dot(rates.seconds.size() == 1 ? QCPScatterStyle::ssDisc : QCPScatterStyle::ssNone, 4);
+    for (const StripIndex index : {kTokens, kBandwidth, kCompute, kCache}) graph(index)->setScatterStyle(dot);
+    m_prefill[i]->setScatterStyle(dot);
   }
-  strip(kTokens).graph->setData(seconds, vector(rates.decode_per_s), true);
-  m_prefill->setData(seconds, vector(rates.prefill_per_s), true);
-  strip(kBandwidth)
-      .graph->setData(seconds, vector(rates.bytes_per_s, shares ? 100 / m_limits.read_bytes_per_s : 1e-9), true);
-  strip(kCompute).graph->setData(seconds, compute, true);
-  strip(kCache).graph->setData(seconds, vector(rates.kv_share, 100), true);
-  for (QCPGraph* band : m_phase_bands) band->setData(seconds, vector(rates.prefill_phase), true);
-  // A line needs two points.
-  const QCPScatterStyle dot(rates.seconds.size() == 1 ? QCPScatterStyle::ssDisc : QCPScatterStyle::ssNone, 4);
-  for (const Strip& each : m_strips) each.graph->setScatterStyle(dot);
-  m_prefill->setScatterStyle(dot);
+  const RateSeries& alone = m_lanes[0].rates;
+  for (QCPGraph* band : m_phase_bands) {
+    band->setVisible(!m_two);
+    band->setData(vector(alone.seconds), vector(alone.prefill_phase), true);
+  }
+}
+
+// Of the probed ceilings, where they are measured.
+void UtilisationView::setSharesOrRates(StripIndex index, const Lane& lane, QCPGraph& graph) const {
+  const RateSeries& rates = lane.rates;
+  QVector<double> values = vector(index == kBandwidth ? rates.bytes_per_s : rates.flop_per_s, 1e-9);
+  for (qsizetype i = 0; m_limits.measured() && i < values.size(); ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    values[i] = 100 * (index == kBandwidth ? bandwidthShare(rates.bytes_per_s[k], m_limits)
+                                           : computeShare(rates.flop_per_s[k], rates.int8_per_s[k], m_limits));
+  }
+  graph.setData(vector(rates.seconds), values, true);
 }
 
 // The latest window in figures. A share always says of what.
-void UtilisationView::setTitles(const RateSeries& rates) {
+QString UtilisationView::titleOf(StripIndex index, const RateSeries& rates) const {
   const double bytes = lastOf(rates.bytes_per_s);
   const double flops = lastOf(rates.flop_per_s);
   const double int8_ops = lastOf(rates.int8_per_s);
-  QString bandwidth = tr("Bandwidth %1").arg(byteRateText(bytes));
-  QString compute = tr("Compute %1").arg(flopRateText(flops));
-  if (m_limits.measured()) {
-    const QString ceiling = 2 * int8_ops > flops ? tr("%1 int8").arg(opRateText(m_limits.int8_op_per_s))
-                                                 : flopRateText(m_limits.fp32_flop_per_s);
-    bandwidth +=
-        tr(" · %1 of %2").arg(shareText(bandwidthShare(bytes, m_limits)), byteRateText(m_limits.read_bytes_per_s));
-    compute += tr(" · %1 of %2").arg(shareText(computeShare(flops, int8_ops, m_limits)), ceiling);
+  switch (index) {
+    case kTokens:
+      return tr("Decode %1").arg(tokenRateText(lastOf(rates.decode_per_s)));
+    case kBandwidth:
+      if (!m_limits.measured()) return tr("Bandwidth %1").arg(byteRateText(bytes));
+      return tr("Bandwidth %1 · %2 of %3")
+          .arg(byteRateText(bytes), shareText(bandwidthShare(bytes, m_limits)),
+               byteRateText(m_limits.read_bytes_per_s));
+    case kCompute:
+      if (!m_limits.measured()) return tr("Compute %1").arg(flopRateText(flops));
+      return tr("Compute %1 · %2 of %3")
+          .arg(flopRateText(flops), shareText(computeShare(flops, int8_ops, m_limits)),
+               2 * int8_ops > flops ? tr("%1 int8").arg(opRateText(m_limits.int8_op_per_s))
+                                    : flopRateText(m_limits.fp32_flop_per_s));
+    case kCache:
+      return tr("KV blocks used %1").arg(shareText(lastOf(rates.kv_share)));
+    case kNumStrips:
+      break;
   }
-  strip(kTokens).title->setText(tr("Decode %1").arg(tokenRateText(lastOf(rates.decode_per_s))));
-  m_prefill_title->setText(tr("Prefill %1").arg(tokenRateText(lastOf(rates.prefill_per_s))));
-  strip(kBandwidth).title->setText(bandwidth);
-  strip(kCompute).title->setText(compute);
-  strip(kCache).title->setText(tr("KV blocks used %1").arg(shareText(lastOf(rates.kv_share))));
+  return {};
 }
 
-void UtilisationView::setScales(const RateSeries& rates) {
-  const bool shares = m_limits.measured();
+void UtilisationView::setTitles() {
+  const auto ofLane = [](core::LaneId lane, const QString& words) {
+    return laneName(lane) + QStringLiteral("  ") + words;
+  };
+  for (const StripIndex index : {kTokens, kBandwidth, kCompute, kCache}) {
+    const QString alone = titleOf(index, m_lanes[0].rates);
+    strip(index).title->setText(m_two ? ofLane(core::LaneId::kA, alone) : alone);
+    strip(index).title_b->setText(m_two ? ofLane(core::LaneId::kB, titleOf(index, m_lanes[1].rates)) : QString());
+    strip(index).title_b->setVisible(m_two);
+  }
+  const double prefill = lastOf(m_lanes[0].rates.prefill_per_s);
+  m_prefill_title->setText(m_two ? QString() : tr("Prefill %1").arg(tokenRateText(prefill)));
+}
+
+void UtilisationView::setScales() {
   const auto top = [this](StripIndex index, double most) {
     strip(index).rect->axis(QCPAxis::atLeft)->setRange(0, most > 0 ? most * 1.1 : 1.0);
   };
+  const auto mostOf = [this](auto values) {
+    return std::max(largest(values(m_lanes[0].rates)), largest(values(m_lanes[1].rates)));
+  };
   // Up to the ceiling, and above it where caches made it faster than memory.
   const auto shareTop = [this](StripIndex index) {
-    bool found = false;
-    const double most = strip(index).graph->getValueRange(found).upper;
-    strip(index).rect->axis(QCPAxis::atLeft)->setRange(0, found ? std::max(100.0, most * 1.05) : 100.0);
+    double most = 0;
+    for (const QCPGraph* graph : {strip(index).graph, strip(index).graph_b}) {
+      bool found = false;
+      const QCPRange range = graph->getValueRange(found);
+      if (found) most = std::max(most, range.upper);
+    }
+    strip(index).rect->axis(QCPAxis::atLeft)->setRange(0, std::max(100.0, most * 1.05));
   };
-  top(kTokens, std::max(largest(rates.decode_per_s), largest(rates.prefill_per_s)));
+  top(kTokens, std::max(mostOf([](const RateSeries& of) { return of.decode_per_s; }),
+                        mostOf([](const RateSeries& of) { return of.prefill_per_s; })));
   shareTop(kCache);
+  const bool shares = m_limits.measured();
   if (shares) {
     shareTop(kBandwidth);
     shareTop(kCompute);
   } else {
-    top(kBandwidth, largest(rates.bytes_per_s) / 1e9);
-    top(kCompute, largest(rates.flop_per_s) / 1e9);
+    top(kBandwidth, mostOf([](const RateSeries& of) { return of.bytes_per_s; }) / 1e9);
+    top(kCompute, mostOf([](const RateSeries& of) { return of.flop_per_s; }) / 1e9);
   }
   const auto setUnit = [this](StripIndex index, const QString& unit) {
     strip(index).rect->axis(QCPAxis::atLeft)->setTicker(QSharedPointer<UnitTicker>::create(unit, kValueTicks));
@@ -221,9 +281,9 @@ void UtilisationView::zoom(int direction) {
 
 QString UtilisationView::explain(const QPoint& point) const {
   const auto at = std::ranges::find_if(m_strips, [&](const Strip& each) {
-    return point.y() >= each.title->outerRect().top() && point.y() <= each.rect->outerRect().bottom();
+    return point.y() >= each.titles->outerRect().top() && point.y() <= each.rect->outerRect().bottom();
   });
-  if (at == m_strips.end() || at->graph->dataCount() == 0) return {};
+  if (at == m_strips.end() || (at->graph->dataCount() == 0 && at->graph_b->dataCount() == 0)) return {};
   const QString over = tr("Averaged over windows of at least %1 of lane time (pauses don't count). The band marks "
                           "windows of mostly prefill. The wheel shows more or less time.")
                            .arg(durationText(WorkHistory::kBinNs));
@@ -234,14 +294,24 @@ QString UtilisationView::explain(const QPoint& point) const {
 QString UtilisationView::valuesAt(StripIndex index, int x) const {
   const Strip& at = m_strips[index];
   const double seconds = at.rect->axis(QCPAxis::atBottom)->pixelToCoord(x);
-  const auto valueOf = [seconds](const QCPGraph* graph) { return graph->data()->at(graph->findBegin(seconds))->value; };
-  const double value = valueOf(at.graph);
-  const QString words = index == kTokens
-                            ? tr("decode %1, prefill %2").arg(tokenRateText(value), tokenRateText(valueOf(m_prefill)))
-                        : index == kCache || m_limits.measured() ? shareText(value / 100)
-                        : index == kBandwidth                    ? byteRateText(value * 1e9)
-                                                                 : flopRateText(value * 1e9);
-  return tr("%1 at %2 s").arg(words, significantText(std::max(0.0, seconds)));
+  QStringList lanes;
+  for (std::size_t i = 0; i < m_lanes.size(); ++i) {
+    const QCPGraph* graph = i == 0 ? at.graph : at.graph_b;
+    if (graph->dataCount() == 0) continue;
+    const auto valueOf = [seconds](const QCPGraph* of) { return of->data()->at(of->findBegin(seconds))->value; };
+    const QString words =
+        index == kTokens
+            ? tr("decode %1, prefill %2").arg(tokenRateText(valueOf(graph)), tokenRateText(valueOf(m_prefill[i])))
+            : valueText(index, valueOf(graph));
+    lanes << (m_two ? laneName(kLanes[i]) + QStringLiteral(": ") + words : words);
+  }
+  return tr("%1 at %2 s").arg(lanes.join(QStringLiteral("; ")), significantText(std::max(0.0, seconds)));
+}
+
+// Of a value as it is drawn.
+QString UtilisationView::valueText(StripIndex index, double value) const {
+  if (index == kCache || m_limits.measured()) return shareText(value / 100);
+  return index == kBandwidth ? byteRateText(value * 1e9) : flopRateText(value * 1e9);
 }
 
 Metric UtilisationView::metricOf(StripIndex index) {

@@ -9,6 +9,7 @@
 
 class QCPAxisRect;
 class QCPGraph;
+class QCPLayoutGrid;
 class QCPMarginGroup;
 class QCPTextElement;
 
@@ -37,27 +38,38 @@ class UtilisationView : public PlotView {
  private:
   enum StripIndex { kTokens, kBandwidth, kCompute, kCache, kNumStrips };
   struct Strip {
-    QCPTextElement* title = nullptr;
     QCPAxisRect* rect = nullptr;
+    QCPLayoutGrid* titles = nullptr;
+    QCPTextElement* title = nullptr;  // of lane A or, alone, of the strip
+    QCPTextElement* title_b = nullptr;
     QCPGraph* graph = nullptr;
+    QCPGraph* graph_b = nullptr;
+  };
+  struct Lane {
+    WorkHistory history;
+    RateSeries rates;
   };
 
   void buildStrips();
   void buildStrip(StripIndex index);
   QCPGraph* addPhaseBand(StripIndex index);
-  void setData(const RateSeries& rates);
-  void setTitles(const RateSeries& rates);
-  void setScales(const RateSeries& rates);
+  void setData();
+  void setSharesOrRates(StripIndex index, const Lane& lane, QCPGraph& graph) const;
+  void setTitles();
+  QString titleOf(StripIndex index, const RateSeries& rates) const;
+  void setScales();
   Strip& strip(StripIndex index) { return m_strips[static_cast<std::size_t>(index)]; }
   QString valuesAt(StripIndex index, int x) const;
+  QString valueText(StripIndex index, double value) const;
   static Metric metricOf(StripIndex index);
 
   QCPMarginGroup* m_margins;
   std::array<Strip, kNumStrips> m_strips;
-  QCPTextElement* m_prefill_title = nullptr;  // beside that of the first strip
-  QCPGraph* m_prefill = nullptr;              // in the first strip
-  std::array<QCPGraph*, 2> m_phase_bands{};   // where most of the work is prefill
-  WorkHistory m_history;
+  QCPTextElement* m_prefill_title = nullptr;  // beside that of the first strip; alone
+  std::array<QCPGraph*, 2> m_prefill{};       // in the first strip, by lane
+  std::array<QCPGraph*, 2> m_phase_bands{};   // where most of the work is prefill; alone
+  std::array<Lane, 2> m_lanes;
+  bool m_two = false;  // lanes
   double m_span_s = 30;
 };
 

@@ -19,6 +19,9 @@ class View : public QWidget {
   virtual void showLimits(const core::MachineLimits& limits) = 0;  // measured (again)
   virtual void showFrame(const Frame& frame) = 0;                  // also while hidden: keep, don't paint
 
+  // What the other lane of a comparison shows beside this one, for a common scale; null: there is none.
+  virtual void showBeside(const LaneFrame* /*other*/) {}
+
   // Shows what came while it was out of sight.
   virtual void refresh() {}
 

@@ -31,7 +31,7 @@ void RequestStories::clear() {
   m_last_step = -1;
 }
 
-void RequestStories::add(const Frame& frame) {
+void RequestStories::add(const LaneFrame& frame) {
   for (const auto& step : frame.steps) addStep(*step);
   if (!frame.snapshot) return;
   std::unordered_set<core::SeqId> listed;

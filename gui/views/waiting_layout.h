@@ -40,7 +40,7 @@ struct StageSpan {
 class RequestStories {
  public:
   void clear();
-  void add(const Frame& frame);
+  void add(const LaneFrame& frame);
   std::span<const StageSpan> of(core::SeqId request) const;  // oldest first; the latest 512
 
  private:

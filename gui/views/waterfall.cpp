@@ -29,10 +29,11 @@ Waterfall::Waterfall(QWidget* parent) : QWidget(parent) {
   setAccessibleName(tr("Waterfall of a step"));
 }
 
-void Waterfall::showTime(const core::StepTime& time, const core::MachineLimits& limits) {
+void Waterfall::showTime(const core::StepTime& time, const core::MachineLimits& limits, double scale_ns) {
   const std::size_t num_parts = m_parts.size();
   m_time = time;
   m_limits = limits;
+  m_scale_ns = scale_ns;
   m_parts = waterfallOf(time);
   QStringList words;
   for (const WaterfallPart& part : m_parts) words << name(part) + QStringLiteral(" ") + figure(part);
@@ -60,7 +61,7 @@ std::vector<WaterfallRow> Waterfall::rows() const {
   // The figures' places stay where they are while they change a little.
   figure_width = std::max(figure_width, fontMetrics().horizontalAdvance(QStringLiteral("+99.9 ms · 99.9%")));
   const QRect area = rect().adjusted(kMargin, kMargin, -kMargin, -kMargin);
-  return layoutWaterfall(m_parts, area, rowHeight(), name_width, figure_width);
+  return layoutWaterfall(m_parts, area, rowHeight(), name_width, figure_width, m_scale_ns);
 }
 
 QString Waterfall::name(const WaterfallPart& part) const {

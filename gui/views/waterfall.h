@@ -18,7 +18,8 @@ class Waterfall : public QWidget {
  public:
   explicit Waterfall(QWidget* parent = nullptr);
 
-  void showTime(const core::StepTime& time, const core::MachineLimits& limits);
+  // Bars are drawn on a scale of `scale_ns`, or of this step's own where that is longer.
+  void showTime(const core::StepTime& time, const core::MachineLimits& limits, double scale_ns = 0);
 
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override { return {160, sizeHint().height()}; }
@@ -39,6 +40,7 @@ class Waterfall : public QWidget {
   core::StepTime m_time;
   core::MachineLimits m_limits;
   std::vector<WaterfallPart> m_parts;
+  double m_scale_ns = 0;
 };
 
 }  // namespace inferoscope::gui

@@ -48,7 +48,10 @@ int main(int argc, char** argv) {
   const QApplication app(argc, argv);
   QApplication::setPalette(tests::darkPalette());
   std::printf("%-14s %-18s %7s %7s\n", "view", "frame", "median", "worst");
-  for (const gui::ViewRow& row : gui::viewCatalog()) measure(row, "full", tests::fullFrame());
+  for (const gui::ViewRow& row : gui::viewCatalog()) {
+    measure(row, "full", tests::fullFrame());
+    measure(row, "two lanes", tests::comparedFrame());
+  }
   for (const int num_blocks : {1'000, 10'000, 100'000, 1'000'000}) {
     measure(gui::viewCatalog().front(), qPrintable(QString::number(num_blocks)), tests::blocksFrame(num_blocks));
   }

@@ -59,6 +59,7 @@ int main(int argc, char** argv) {
   const gui::Frame small = tests::smallFrame();
   const gui::Frame full = tests::fullFrame();
   const gui::Frame many = tests::blocksFrame(20'000);
+  const gui::Frame two = tests::comparedFrame();
   const Scene scenes[] = {{"none", nullptr, false, {}},
                           {"first", &first, false, {}},
                           {"small", &small, false, {}},
@@ -67,6 +68,9 @@ int main(int argc, char** argv) {
                           {"zoomed", &full, true, {}, 6},
                           {"many", &many, true, {}},
                           {"narrow", &full, true, {}, 0, {260, 300}},
+                          {"two", &two, true, {}, 0, {1000, 520}},
+                          {"two-dock", &two, true, two.snapshot->requests.front().seq, 0, {560, 420}},
+                          {"two-narrow", &two, true, {}, 0, {300, 460}},
                           {"low", &full, true, {}, 0, {640, 210}}};
   for (const bool dark : {false, true}) {
     QApplication::setPalette(dark ? tests::darkPalette() : tests::lightPalette());

@@ -30,6 +30,10 @@ class TestKvMapLayout : public QObject {
   void statesDifferInForm();
   void aPixelShowsItsMostTellingBlock();
   void othersFade();
+  void cellsAreAsManySlotsInBothLanes_data();
+  void cellsAreAsManySlotsInBothLanes();
+  void aReservationIsAStripWithAHole();
+  void aLaneWithFewerCellsLeavesTheRestEmpty();
 };
 
 void TestKvMapLayout::countsBlocksByState() {
@@ -193,6 +197,76 @@ void TestKvMapLayout::othersFade() {
   QCOMPARE(colors(SeqId{0}).first, first);
   QVERIFY(colors(SeqId{0}).second != second);
   QCOMPARE(colors(SeqId{7}), std::pair(first, second));  // it holds nothing: nobody fades
+}
+
+void TestKvMapLayout::cellsAreAsManySlotsInBothLanes_data() {
+  QTest::addColumn<int>("a_size");
+  QTest::addColumn<int>("a_blocks");
+  QTest::addColumn<int>("b_size");
+  QTest::addColumn<int>("b_blocks");
+  QTest::addColumn<int>("slots");
+  QTest::addColumn<int>("cells");
+  QTest::newRow("alike") << 16 << 1024 << 16 << 1000 << 16 << 1024;
+  QTest::newRow("contiguous") << 16 << 1024 << 2048 << 8 << 16 << 1024;
+  QTest::newRow("no common part but one") << 16 << 3 << 15 << 4 << 1 << 60;
+  QTest::newRow("two thirds") << 16 << 6 << 24 << 5 << 8 << 15;
+}
+
+void TestKvMapLayout::cellsAreAsManySlotsInBothLanes() {
+  QFETCH(int, a_size);
+  QFETCH(int, a_blocks);
+  QFETCH(int, b_size);
+  QFETCH(int, b_blocks);
+  QFETCH(int, slots);
+  QFETCH(int, cells);
+  core::Snapshot a, b;
+  a.block_size = a_size;
+  a.blocks.resize(static_cast<std::size_t>(a_blocks));
+  b.block_size = b_size;
+  b.blocks.resize(static_cast<std::size_t>(b_blocks));
+  const gui::KvMapScale of_a = gui::scaleOf(a, &b);
+  const gui::KvMapScale of_b = gui::scaleOf(b, &a);
+  QCOMPARE(of_a.cell_slots, slots);
+  QCOMPARE(of_b.cell_slots, slots);
+  QCOMPARE(of_a.parts * slots, a_size);
+  QCOMPARE(of_b.parts * slots, b_size);
+  QCOMPARE(of_a.num_cells, cells);
+  QCOMPARE(of_b.num_cells, cells);
+  const gui::KvMapScale alone = gui::scaleOf(b, nullptr);
+  QVERIFY(alone.cell_slots == b_size && alone.parts == 1 && alone.num_cells == b_blocks);
+}
+
+// 5 of 12 slots are written: one full cell, one of a single slot, one that is reserved only.
+void TestKvMapLayout::aReservationIsAStripWithAHole() {
+  const std::vector<core::BlockInfo> blocks = {
+      {.owner = SeqId{1}, .num_tokens = 5, .ref_count = 1, .state = BlockState::kUsed}, {}};
+  const std::vector<core::BlockInfo> cells = gui::cutBlocks(blocks, 4, 3);
+  QCOMPARE(cells.size(), std::size_t{6});
+  QList<int> tokens;
+  for (const core::BlockInfo& cell : cells) tokens << cell.num_tokens;
+  QCOMPARE(tokens, (QList<int>{4, 1, 0, 0, 0, 0}));
+  QCOMPARE(cells[2].owner, SeqId{1});
+  QCOMPARE(cells[3].state, BlockState::kFree);
+  // The hole is the ground between two rails, unlike what is filled and unlike a free place.
+  const gui::Theme theme = gui::themeOf(tests::lightPalette());
+  const gui::KvMapGrid grid = gui::gridFor(QRect(0, 0, 60, 10), 6);
+  QVERIFY(grid.cell >= gui::kFillCell);
+  const QImage image = gui::rasterBlocks(grid, cells, 4, {}, theme);
+  const auto middleOf = [&](int cell) { return image.pixelColor(grid.cellRect(cell).center()); };
+  QCOMPARE(middleOf(2), theme.surface);
+  QCOMPARE(image.pixelColor(grid.cellRect(2).topLeft()), gui::ownerColor(SeqId{1}, theme));
+  QVERIFY(middleOf(0) != middleOf(2) && middleOf(3) != middleOf(2));
+}
+
+void TestKvMapLayout::aLaneWithFewerCellsLeavesTheRestEmpty() {
+  const gui::Theme theme = gui::themeOf(tests::lightPalette());
+  const std::vector<core::BlockInfo> blocks(10);
+  for (const int num_cells : {40, 4'000, 100'000}) {
+    const gui::KvMapGrid grid = gui::gridFor(QRect(0, 0, 200, 100), num_cells);
+    const QImage image = gui::rasterBlocks(grid, blocks, 16, {}, theme);
+    QCOMPARE(image.pixelColor(image.width() - 2, image.height() - 2), theme.surface);
+    QVERIFY(image.pixelColor(0, 0) != theme.surface);
+  }
 }
 
 QTEST_GUILESS_MAIN(TestKvMapLayout)

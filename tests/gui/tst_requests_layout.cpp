@@ -54,6 +54,7 @@ class TestRequestsLayout : public QObject {
   void reasonsAndErrorsAreTold();
   void copiesAsTabSeparatedText();
   void everyHeadingIsExplained();
+  void lanesStandTogether();
 };
 
 void TestRequestsLayout::keepsTheRulesOfModels() {
@@ -155,6 +156,29 @@ void TestRequestsLayout::everyHeadingIsExplained() {
     QVERIFY(!title.isEmpty());
     QVERIFY2(explanation.size() > title.size(), qPrintable(title));
   }
+}
+
+// A request has a row in each lane that has it, both new on top and sorted together.
+void TestRequestsLayout::lanesStandTogether() {
+  const auto lanes = [](const RequestsModel& model) {
+    QStringList rows;
+    for (int row = 0; row < model.rowCount(); ++row) {
+      rows << text(model, row, RequestsModel::kLane) + QString::number(model.requestAt(row).value);
+    }
+    return rows.join(QLatin1Char(' '));
+  };
+  RequestsModel model;
+  const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
+  model.setRequests(requests({2, 1}), requests({1}));
+  QCOMPARE(lanes(model), QString("A2 A1 B1"));
+  model.setRequests(requests({3, 2, 1}), requests({3, 1}));
+  QCOMPARE(lanes(model), QString("A3 B3 A2 A1 B1"));
+  QCOMPARE(model.rowsOf(SeqId{3}), (std::vector<int>{0, 1}));
+  QVERIFY(model.rowsOf(SeqId{9}).empty());
+  model.sort(RequestsModel::kRequest, Qt::AscendingOrder);
+  QCOMPARE(lanes(model), QString("A1 B1 A2 A3 B3"));
+  model.setRequests(requests({3, 2}));  // the comparison is over
+  QCOMPARE(lanes(model), QString("A2 A3"));
 }
 
 QTEST_GUILESS_MAIN(TestRequestsLayout)

@@ -23,6 +23,10 @@ core::RooflinePoint point(OpKind kind, double flop_per_byte, double gflop_per_s)
   return made;
 }
 
+LanePoint laneA(OpKind kind, double flop_per_byte, double gflop_per_s) {
+  return {core::LaneId::kA, point(kind, flop_per_byte, gflop_per_s)};
+}
+
 core::MachineLimits machine() {
   core::MachineLimits limits;
   limits.read_bytes_per_s = 10e9;
@@ -38,7 +42,7 @@ class TestRooflineLayout : public QObject {
 
  private slots:
   void axesAreWholeDecades() {
-    const std::vector points = {point(OpKind::kLinear, 2, 18), point(OpKind::kAdd, 0.08, 0.3)};
+    const std::vector points = {laneA(OpKind::kLinear, 2, 18), laneA(OpKind::kAdd, 0.08, 0.3)};
     const RooflineAxes axes = axesFor(points, machine());
     QCOMPARE(axes.intensity.lower, 0.01);
     QCOMPARE(axes.intensity.upper, 100.0);  // the ridge of int8 is at 40
@@ -58,6 +62,34 @@ class TestRooflineLayout : public QObject {
     QCOMPARE(roof, (std::vector<QPointF>{{0.1, 1e9}, {10, 100e9}, {1000, 100e9}}));
     QCOMPARE(roofCorners(10e9, 100e9, {0.1, 1}).size(), std::size_t{2});
     QCOMPARE(roofCorners(10e9, 100e9, {20, 40}), (std::vector<QPointF>{{20, 100e9}, {40, 100e9}}));
+  }
+
+  // From A to B for each op and phase that both have on the chart: a copy without arithmetic has no place there.
+  void arrowsLeadFromLaneToLane() {
+    LanePoint b = laneA(OpKind::kLinear, 4, 30);
+    b.lane = core::LaneId::kB;
+    LanePoint only_b = laneA(OpKind::kAttention, 1, 5);
+    only_b.lane = core::LaneId::kB;
+    LanePoint other_phase = b;
+    other_phase.point.phase = Phase::kPrefill;
+    LanePoint copy = laneA(OpKind::kAdd, 1, 0);
+    LanePoint copy_b = copy;
+    copy_b.lane = core::LaneId::kB;
+    LanePoint a = laneA(OpKind::kLinear, 2, 18);
+    a.point.phase = b.point.phase = Phase::kDecode;
+    const std::vector<RooflineArrow> arrows = arrowsOf({other_phase, a, b, only_b, copy, copy_b});
+    QCOMPARE(arrows.size(), std::size_t{1});
+    QCOMPARE(arrows[0].kind, OpKind::kLinear);
+    QCOMPARE(arrows[0].phase, Phase::kDecode);
+    QCOMPARE(arrows[0].from, QPointF(2, 18e9));
+    QCOMPARE(arrows[0].to, QPointF(4, 30e9));
+    QVERIFY(arrowsOf({a, other_phase}).empty());
+  }
+
+  void arrowsEndAtTheDiscs() {
+    QCOMPARE(betweenDiscs({0, 0}, 10, {100, 0}, 20), std::optional(QLineF(5, 0, 90, 0)));
+    QCOMPARE(betweenDiscs({0, 0}, 10, {14, 0}, 20), std::nullopt);
+    QCOMPARE(betweenDiscs({3, 3}, 0, {3, 3}, 0), std::nullopt);
   }
 
   // Four times the time is four times the area.
@@ -126,11 +158,12 @@ class TestRooflineLayout : public QObject {
     linear.work.floor_ns = 900'000;
     linear.time_share = 0.75;
     linear.bound = core::Bound::kBandwidth;
-    table.setPoints({linear}, machine());
+    table.setPoints({{core::LaneId::kB, linear}}, machine());
     QStringList cells;
     for (int i = 0; i < table.columnCount(); ++i) cells << table.data(table.index(0, i), Qt::DisplayRole).toString();
-    QCOMPARE(cells.join(QStringLiteral(" | ")),
-             QStringLiteral("linear | decode | bandwidth-bound | 75% | 2.00 | 18.0 GFLOP/s | 9.00 GB/s | 90% | 1.11×"));
+    QCOMPARE(
+        cells.join(QStringLiteral(" | ")),
+        QStringLiteral("B | linear | decode | bandwidth-bound | 75% | 2.00 | 18.0 GFLOP/s | 9.00 GB/s | 90% | 1.11×"));
     const QString tip = table.data(table.index(0, 0), Qt::ToolTipRole).toString();
     for (const char* part : {"18.0 MFLOP ÷ 9.00 MB = 2.00", "= 9.00 GB/s, 18.0 GFLOP/s", "÷ 10.0 GB/s = 900 µs",
                              "Share of the roof = floor ÷ measured = 90%", "1.11×", "Measured", "Counted"}) {
@@ -143,7 +176,7 @@ class TestRooflineLayout : public QObject {
 
   void withoutCeilingsThereAreNoShares() {
     RooflineTable table;
-    table.setPoints({point(OpKind::kLinear, 2, 18)}, {});
+    table.setPoints({laneA(OpKind::kLinear, 2, 18)}, {});
     QCOMPARE(table.data(table.index(0, RooflineTable::kShareOfRoof), Qt::DisplayRole).toString(), QStringLiteral("–"));
     QCOMPARE(table.data(table.index(0, RooflineTable::kBound), Qt::DisplayRole).toString(), QStringLiteral("–"));
     QVERIFY(table.data(table.index(0, 0), Qt::ToolTipRole).toString().contains(QStringLiteral("not measured yet")));

@@ -105,6 +105,15 @@ class TestStepTimeLayout : public QObject {
     QVERIFY(layoutWaterfall(parts, QRect(0, 0, 10, 10), 18, 90, 98).size() == parts.size());
   }
 
+  // Beside a step of twice the time the bars are half as long; a shorter one changes nothing.
+  void barsTakeTheScaleOfALongerStep() {
+    const std::vector<WaterfallPart> parts = waterfallOf(madeTime());
+    const QRect area(10, 20, 400, 300);
+    QCOMPARE(longestNs(parts), 1e6);
+    QCOMPARE(layoutWaterfall(parts, area, 18, 90, 98, 2e6).back().bar.width(), 100.0);
+    QCOMPARE(layoutWaterfall(parts, area, 18, 90, 98, 0.5e6).back().bar.width(), 200.0);
+  }
+
   // However they are grouped, the nodes of a level add up to the step.
   void treesAddUp_data() {
     QTest::addColumn<int>("grouping");

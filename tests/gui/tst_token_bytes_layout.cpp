@@ -140,6 +140,14 @@ class TestTokenBytesLayout : public QObject {
     QCOMPARE(opAt(tape, {2, 2}), -1);
   }
 
+  // Of two tapes on areas of one size, the one with less to read ends earlier.
+  void tapesShareAScale() {
+    const Tape tape = layoutTape({500}, QRect(0, 0, 100, 44), 11, 1000);  // 4 lines
+    QCOMPARE(tape.bytes_per_line, 250.0);
+    QCOMPARE(tape.pieces.size(), std::size_t{2});
+    QCOMPARE(layoutTape({500}, QRect(0, 0, 100, 44), 11, 100).bytes_per_line, 125.0);
+  }
+
   void tapesOfNothing() {
     QVERIFY(layoutTape({}, QRect(0, 0, 100, 100), 10).pieces.empty());
     QVERIFY(layoutTape({0, 0}, QRect(0, 0, 100, 100), 10).pieces.empty());

@@ -45,6 +45,12 @@ struct Shown {
     return view->grab().toImage();
   }
 
+  // Where the mouse and the keys go: the view, or the one in its pane of lane A.
+  QWidget* canvas() const {
+    auto* pane = view->findChild<gui::View*>();
+    return pane != nullptr ? pane : view.get();
+  }
+
   gui::Selection selection;
   std::unique_ptr<gui::View> view;
 };
@@ -104,6 +110,11 @@ class TestViews : public QObject {
   void rowsAreCopied();
   void unfoldedRowsAreCopied();
   void streamFollowsOnlyAtItsEnd();
+  void twoLanesAreShown_data() { framesChangeThePicture_data(); }
+  void twoLanesAreShown();
+  void aComparisonEnds_data() { addCatalogRows(); }
+  void aComparisonEnds();
+  void lanesChooseTogether();
 };
 
 void TestViews::catalogIsSound() {
@@ -188,7 +199,7 @@ void TestViews::plotsFollowThePalette() {
       ++num_titles;
       QVERIFY(gui::contrast(title->textColor(), ground) >= 4.5);
     }
-    QCOMPARE(num_titles, 5);
+    QCOMPARE(num_titles, 9);
   }
 }
 
@@ -280,15 +291,15 @@ void TestViews::hoverAndClickInTheMap() {
   QPoint point(14, 0);
   while (!shown.selection.hovered().valid() && point.y() < shown.view->height()) {
     point.ry() += 5;
-    QTest::mouseMove(shown.view.get(), point);
+    QTest::mouseMove(shown.canvas(), point);
   }
   QCOMPARE(shown.selection.hovered(), SeqId{0});
-  QTest::mouseClick(shown.view.get(), Qt::LeftButton, {}, point);
+  QTest::mouseClick(shown.canvas(), Qt::LeftButton, {}, point);
   QCOMPARE(shown.selection.request(), SeqId{0});
   QEvent leave(QEvent::Leave);
-  QCoreApplication::sendEvent(shown.view.get(), &leave);
+  QCoreApplication::sendEvent(shown.canvas(), &leave);
   QVERIFY(!shown.selection.hovered().valid());
-  QTest::mouseClick(shown.view.get(), Qt::LeftButton, {}, QPoint(600, 300));  // a free block: nothing chosen
+  QTest::mouseClick(shown.canvas(), Qt::LeftButton, {}, QPoint(600, 300));  // a free block: nothing chosen
   QVERIFY(!shown.selection.request().valid());
 }
 
@@ -299,19 +310,19 @@ void TestViews::keysInTheMap() {
   shown.view->showFrame(frame);
   const QImage before = shown.picture();
   QVERIFY(!shown.selection.block().valid());
-  QTest::keyClick(shown.view.get(), Qt::Key_Right);
+  QTest::keyClick(shown.canvas(), Qt::Key_Right);
   QCOMPARE(shown.selection.block(), core::BlockId{0});
   QVERIFY(shown.picture() != before);
-  QVERIFY(shown.view->accessibleDescription().startsWith(QStringLiteral("Block 0")));
-  QTest::keyClick(shown.view.get(), Qt::Key_Right);
+  QVERIFY(shown.canvas()->accessibleDescription().startsWith(QStringLiteral("Block 0")));
+  QTest::keyClick(shown.canvas(), Qt::Key_Right);
   QCOMPARE(shown.selection.block(), core::BlockId{1});
   QVERIFY(!shown.selection.request().valid());
-  QTest::keyClick(shown.view.get(), Qt::Key_Return);
+  QTest::keyClick(shown.canvas(), Qt::Key_Return);
   QCOMPARE(shown.selection.request(), frame.snapshot->blocks[1].owner);
   QVERIFY(shown.selection.request().valid());
-  QTest::keyClick(shown.view.get(), Qt::Key_End);
+  QTest::keyClick(shown.canvas(), Qt::Key_End);
   QCOMPARE(shown.selection.block().value, static_cast<int>(frame.snapshot->blocks.size()) - 1);
-  QTest::keyClick(shown.view.get(), Qt::Key_Escape);
+  QTest::keyClick(shown.canvas(), Qt::Key_Escape);
   QVERIFY(!shown.selection.block().valid() && !shown.selection.request().valid());
 }
 
@@ -321,15 +332,15 @@ void TestViews::draggingGoesBackInTheLanes() {
   shown.view->showFrame(tests::fullFrame());
   const QImage latest = shown.picture();
   const QPoint from(300, 200);
-  QTest::mousePress(shown.view.get(), Qt::LeftButton, {}, from);
-  QMouseEvent drag(QEvent::MouseMove, from + QPoint(100, 0), shown.view->mapToGlobal(from + QPoint(100, 0)),
+  QTest::mousePress(shown.canvas(), Qt::LeftButton, {}, from);
+  QMouseEvent drag(QEvent::MouseMove, from + QPoint(100, 0), shown.canvas()->mapToGlobal(from + QPoint(100, 0)),
                    Qt::NoButton, Qt::LeftButton, {});
-  QCoreApplication::sendEvent(shown.view.get(), &drag);
-  QTest::mouseRelease(shown.view.get(), Qt::LeftButton, {}, from + QPoint(100, 0));
+  QCoreApplication::sendEvent(shown.canvas(), &drag);
+  QTest::mouseRelease(shown.canvas(), Qt::LeftButton, {}, from + QPoint(100, 0));
   QVERIFY(shown.picture() != latest);
   QVERIFY(!shown.selection.request().valid());  // a drag chooses nobody
-  QTest::keyClick(shown.view.get(), Qt::Key_End);
-  QTest::mouseMove(shown.view.get(), QPoint(2, 2));
+  QTest::keyClick(shown.canvas(), Qt::Key_End);
+  QTest::mouseMove(shown.canvas(), QPoint(2, 2));
   QCOMPARE(shown.picture(), latest);
 }
 
@@ -340,10 +351,10 @@ void TestViews::hoverAndClickInTheLanes() {
   QPoint point(shown.view->width() - 14, 0);
   while (!shown.selection.hovered().valid() && point.y() < shown.view->height()) {
     point.ry() += 5;
-    QTest::mouseMove(shown.view.get(), point);
+    QTest::mouseMove(shown.canvas(), point);
   }
   QCOMPARE(shown.selection.hovered(), SeqId{0});
-  QTest::mouseClick(shown.view.get(), Qt::LeftButton, {}, point);
+  QTest::mouseClick(shown.canvas(), Qt::LeftButton, {}, point);
   QCOMPARE(shown.selection.request(), SeqId{0});
 }
 
@@ -480,6 +491,65 @@ void TestViews::streamFollowsOnlyAtItsEnd() {
   shown.view->findChild<QPlainTextEdit*>()->verticalScrollBar()->setValue(bar->maximum());
   say(10);
   QCOMPARE(bar->value(), bar->maximum());
+}
+
+// In both themes and at several sizes: a picture unlike that of lane A alone, with text that can be read.
+void TestViews::twoLanesAreShown() {
+  QFETCH(gui::ViewRow, row);
+  QFETCH(QPalette, palette);
+  QApplication::setPalette(palette);
+  gui::Frame two = tests::comparedFrame();
+  for (const QSize& size : {QSize(900, 420), QSize(300, 500), QSize(40, 30)}) {
+    const Shown alone(row, size);
+    alone.load();
+    alone.view->showFrame({two, std::nullopt});
+    const Shown both(row, size);
+    both.load();
+    both.view->showFrame(two);
+    QCOMPARE(both.view->size(), alone.view->size());
+    const QImage picture = both.picture();
+    QVERIFY(picture != alone.picture());
+    if (size.width() > 100) QVERIFY(strongestContrast(picture) >= 4.5);
+  }
+}
+
+void TestViews::aComparisonEnds() {
+  QFETCH(gui::ViewRow, row);
+  const gui::Frame two = tests::comparedFrame();
+  const gui::Frame one{two, std::nullopt};
+  const gui::Frame next = tests::nextFrame(one);
+  const Shown alone(row);
+  alone.load();
+  alone.view->showFrame(one);
+  alone.picture();
+  const Shown shown(row);
+  shown.load();
+  shown.view->showFrame(two);
+  shown.picture();
+  for (const Shown* each : {&alone, &shown}) each->view->showFrame(next);
+  QTRY_COMPARE(shown.picture(), alone.picture());
+}
+
+void TestViews::lanesChooseTogether() {
+  const gui::Frame two = tests::comparedFrame();
+  Shown shown(rowOf("kv-map"), QSize(900, 420));
+  shown.load();
+  shown.view->showFrame(two);
+  const QList<gui::View*> panes = shown.view->findChildren<gui::View*>();
+  QCOMPARE(panes.size(), 2);
+  QPoint point(14, 60);
+  while (!shown.selection.hovered().valid() && point.x() < panes[1]->width()) {
+    point.rx() += 5;
+    QTest::mouseMove(panes[1], point);
+  }
+  QVERIFY(shown.selection.hovered().valid());
+  QTest::mouseClick(panes[1], Qt::LeftButton, {}, point);
+  QCOMPARE(shown.selection.request(), shown.selection.hovered());
+  QVERIFY(!shown.selection.block().valid());  // blocks are each lane's own
+  const QImage chosen = shown.picture();
+  shown.selection.setHovered({});
+  shown.selection.setRequest({});
+  QVERIFY(shown.picture() != chosen);
 }
 
 int main(int argc, char** argv) {

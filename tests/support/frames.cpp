@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <string>
@@ -26,7 +27,30 @@ struct ToyShape {
   int max_sequences = 8;
   int num_requests = 1;
   int num_steps = 3;
+  // Another lane: one block for a whole request, scores in memory, and as many steps as the clock allows.
+  int block_size = kBlockSize;
+  bool naive_attention = false;
+  std::int64_t until_ns = std::numeric_limits<std::int64_t>::max();
+
+  bool contiguous() const { return block_size > kBlockSize; }
 };
+
+// Scores that go through memory: more bytes and more time.
+void slowAttention(core::StepRecord& step) {
+  std::int64_t late_ns = 0;
+  for (core::OpRecord& op : step.ops) {
+    op.start_ns += late_ns;
+    if (op.kind != kernels::OpKind::kAttention) continue;
+    const std::uint64_t scores = 3 * (op.cost.kv_read + op.cost.activations);
+    op.kernel = "attention.naive";
+    op.cost.scores += scores;
+    step.cost.scores += scores;
+    late_ns += 2 * op.duration_ns;
+    op.duration_ns *= 3;
+  }
+  step.kernel_ns += late_ns;
+  step.duration_ns += late_ns;
+}
 
 // Requests come one a step, prompts are prefilled 128 tokens at a time, a lack of blocks preempts the newest.
 class ToyScheduler {
@@ -36,15 +60,17 @@ class ToyScheduler {
         m_blocks(static_cast<std::size_t>(shape.num_blocks)),
         m_held(static_cast<std::size_t>(shape.num_requests)) {
     m_snapshot.blocks = m_blocks;
-    m_snapshot.block_size = kBlockSize;
-    m_snapshot.kv_block_bytes = 16 * 11'520;
+    m_snapshot.block_size = shape.block_size;
+    m_snapshot.kv_block_bytes = shape.block_size * 11'520;
+    if (shape.contiguous()) m_snapshot.options.kv_layout = core::KvLayout::kContiguous;
+    if (shape.naive_attention) m_snapshot.options.attention = "naive";
     m_snapshot.options.max_sequences = shape.max_sequences;
     m_free.resize(m_blocks.size());
     std::iota(m_free.rbegin(), m_free.rend(), 0);
   }
 
   gui::Frame run() {
-    for (int step = 0; step < m_shape.num_steps; ++step) oneStep(step);
+    for (int step = 0; step < m_shape.num_steps && m_now_ns < m_shape.until_ns; ++step) oneStep(step);
     if (m_requests.size() > 2) failOne();
     gui::Frame frame;
     m_snapshot.blocks = m_blocks;
@@ -69,7 +95,7 @@ class ToyScheduler {
     core::BlockTableInfo table{.seq = request.seq, .blocks = {}, .prefixes = {}};
     for (const int id : held(request)) {
       table.blocks.push_back(core::BlockId{id});
-      const bool full = block(id).num_tokens == kBlockSize;
+      const bool full = block(id).num_tokens == m_shape.block_size;
       if (full) table.prefixes.push_back(0x9e3779b97f4a7c15U * static_cast<std::uint64_t>(id + 1));
     }
     return table;
@@ -102,7 +128,7 @@ class ToyScheduler {
       wait.available = m_shape.max_sequences;
     }
     if (wait.reason == core::WaitReason::kBlocks) {
-      wait.needed = (request.num_prompt_tokens + kBlockSize - 1) / kBlockSize;
+      wait.needed = (request.num_prompt_tokens + m_shape.block_size - 1) / m_shape.block_size;
       wait.available = static_cast<int>(m_free.size());
     }
     return wait;
@@ -127,7 +153,7 @@ class ToyScheduler {
     for (core::RequestInfo& request : m_requests) {
       if (request.state != SeqState::kWaiting && request.state != SeqState::kPreempted) continue;
       const bool batch_full = numRunning() >= m_shape.max_sequences;
-      const bool no_block = static_cast<int>(m_free.size()) * kBlockSize < request.num_prompt_tokens;
+      const bool no_block = static_cast<int>(m_free.size()) * m_shape.block_size < request.num_prompt_tokens;
       request.wait_reason = blocked      ? core::WaitReason::kHeadOfLine
                             : batch_full ? core::WaitReason::kMaxSequences
                             : no_block   ? core::WaitReason::kBlocks
@@ -136,7 +162,7 @@ class ToyScheduler {
       if (blocked) continue;
       request.state = SeqState::kRunning;
       record.admitted.push_back(request.seq);
-      if (request.seq.value % 2 == 0) sharePrefix(request);
+      if (request.seq.value % 2 == 0 && !m_shape.contiguous()) sharePrefix(request);
     }
   }
 
@@ -152,7 +178,7 @@ class ToyScheduler {
       block(id).state = BlockState::kShared;
       held(request).push_back(id);
     }
-    request.num_hit_tokens = std::min(kSharedBlocks * kBlockSize, request.num_prompt_tokens - 1);
+    request.num_hit_tokens = std::min(kSharedBlocks * m_shape.block_size, request.num_prompt_tokens - 1);
     request.num_computed_tokens = request.num_hit_tokens;
   }
 
@@ -196,14 +222,14 @@ class ToyScheduler {
 
   bool grow(core::RequestInfo& request, int num_tokens) {
     std::vector<int>& ids = held(request);
-    while (static_cast<int>(ids.size()) * kBlockSize < num_tokens) {
+    while (static_cast<int>(ids.size()) * m_shape.block_size < num_tokens) {
       if (m_free.empty()) return false;
       ids.push_back(m_free.back());
       m_free.pop_back();
       block(ids.back()) = {.owner = request.seq, .ref_count = 1, .state = BlockState::kUsed};
     }
     for (std::size_t i = 0; i < ids.size(); ++i) {
-      const int filled = std::clamp(num_tokens - static_cast<int>(i) * kBlockSize, 0, kBlockSize);
+      const int filled = std::clamp(num_tokens - static_cast<int>(i) * m_shape.block_size, 0, m_shape.block_size);
       block(ids[i]).num_tokens = std::max<std::int32_t>(block(ids[i]).num_tokens, filled);
     }
     if (request.seq == m_prefix_owner && m_prefix.empty() && ids.size() > kSharedBlocks) {
@@ -221,9 +247,10 @@ class ToyScheduler {
         info.state = info.ref_count > 1 ? BlockState::kShared : BlockState::kUsed;
         continue;
       }
-      const bool full = info.num_tokens == kBlockSize;
-      info = {
-          .owner = {}, .num_tokens = full ? kBlockSize : 0, .state = full ? BlockState::kCached : BlockState::kFree};
+      const bool full = info.num_tokens == m_shape.block_size;
+      info = {.owner = {},
+              .num_tokens = full ? m_shape.block_size : 0,
+              .state = full ? BlockState::kCached : BlockState::kFree};
       m_free.insert(m_free.begin(), id);
     }
     held(request).clear();
@@ -241,6 +268,7 @@ class ToyScheduler {
 
   void finishStep(core::StepRecord& record) {
     addToyOps(record);
+    if (m_shape.naive_attention) slowAttention(record);
     record.num_blocks = m_shape.num_blocks;
     record.num_blocks_used = m_shape.num_blocks - static_cast<int>(m_free.size());
     m_now_ns += record.duration_ns;
@@ -269,6 +297,23 @@ class ToyScheduler {
   std::int64_t m_now_ns = 0;
   std::mt19937 m_random{7};
 };
+
+gui::LaneFrame nextOf(const gui::LaneFrame& frame) {
+  core::Snapshot snapshot = *frame.snapshot;
+  core::StepRecord step = frame.steps.empty() ? core::StepRecord{} : *frame.steps.back();
+  ++step.step_index;
+  step.start_ns += step.duration_ns;
+  snapshot.step_index = step.step_index + 1;
+  gui::LaneFrame next;
+  for (core::RequestInfo& request : snapshot.requests) {
+    if (request.state != SeqState::kRunning) continue;
+    ++request.num_output_tokens;
+    next.texts.push_back({request.seq, " word", 1, false});
+  }
+  next.snapshot = std::make_shared<const core::Snapshot>(std::move(snapshot));
+  next.steps = {std::make_shared<const core::StepRecord>(std::move(step))};
+  return next;
+}
 
 }  // namespace
 
@@ -306,6 +351,19 @@ gui::Frame fullFrame() {
   return ToyScheduler({.num_blocks = 110, .max_sequences = 8, .num_requests = 40, .num_steps = 160}).run();
 }
 
+gui::Frame comparedFrame() {
+  gui::Frame frame = ToyScheduler({.num_blocks = 128, .max_sequences = 8, .num_requests = 40, .num_steps = 160}).run();
+  frame.b = ToyScheduler({.num_blocks = 4,
+                          .max_sequences = 8,
+                          .num_requests = 40,
+                          .num_steps = 160,
+                          .block_size = 32 * kBlockSize,
+                          .naive_attention = true,
+                          .until_ns = frame.snapshot->lane_ns})
+                .run();
+  return frame;
+}
+
 gui::Frame blocksFrame(int num_blocks) {
   core::Snapshot snapshot;
   snapshot.block_size = kBlockSize;
@@ -328,19 +386,8 @@ gui::Frame blocksFrame(int num_blocks) {
 }
 
 gui::Frame nextFrame(const gui::Frame& frame) {
-  core::Snapshot snapshot = *frame.snapshot;
-  core::StepRecord step = frame.steps.empty() ? core::StepRecord{} : *frame.steps.back();
-  ++step.step_index;
-  step.start_ns += step.duration_ns;
-  snapshot.step_index = step.step_index + 1;
-  gui::Frame next;
-  for (core::RequestInfo& request : snapshot.requests) {
-    if (request.state != SeqState::kRunning) continue;
-    ++request.num_output_tokens;
-    next.texts.push_back({request.seq, " word", 1, false});
-  }
-  next.snapshot = std::make_shared<const core::Snapshot>(std::move(snapshot));
-  next.steps = {std::make_shared<const core::StepRecord>(std::move(step))};
+  gui::Frame next{nextOf(frame), std::nullopt};
+  if (frame.b) next.b = nextOf(*frame.b);
   return next;
 }
 

@@ -14,6 +14,10 @@ gui::Frame emptyFrame();  // a loaded model before its first step: blocks, all f
 gui::Frame smallFrame();  // one request in its third step
 gui::Frame fullFrame();   // a full cache and batch, a queue, shared and cached blocks, preempted and failed requests
 
+// The same requests in two lanes at the same time of their clocks: paged and flash attention against contiguous and
+// naive.
+gui::Frame comparedFrame();
+
 // A snapshot with that many blocks, every state and many owners among them.
 gui::Frame blocksFrame(int num_blocks);
 
