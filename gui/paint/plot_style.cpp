@@ -38,6 +38,14 @@ int tickCount(double length, double label, int most) {
   return std::clamp(static_cast<int>(length / (1.8 * label)), 1, most);
 }
 
+QString fittingText(const QStringList& from_long_to_short, int room, const QFont& font) {
+  const QFontMetrics metrics(font);
+  for (const QString& text : from_long_to_short) {
+    if (metrics.horizontalAdvance(text) <= room) return text;
+  }
+  return from_long_to_short.isEmpty() ? QString() : from_long_to_short.back();
+}
+
 QCPItemText* addWords(QCustomPlot& plot, const QString& layer) {
   auto* words = new QCPItemText(&plot);
   words->position->setType(QCPItemPosition::ptAbsolute);

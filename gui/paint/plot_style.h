@@ -5,6 +5,7 @@
 
 #include <QFont>
 #include <QString>
+#include <QStringList>
 
 #include <qcustomplot.h>
 
@@ -33,6 +34,10 @@ class ShareTicker : public QCPAxisTicker {
 
 // How many ticks to ask for along a length, so that labels of that size don't touch.
 int tickCount(double length, double label, int most);
+inline constexpr double kLineShare = 0.7;  // of a line's height: what a label takes of a vertical axis
+
+// The first that fits, else the last.
+QString fittingText(const QStringList& from_long_to_short, int room, const QFont& font);
 
 // Words, not shown yet, for a place in pixels that a view finds for them.
 QCPItemText* addWords(QCustomPlot& plot, const QString& layer);

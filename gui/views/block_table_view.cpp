@@ -84,6 +84,7 @@ void BlockTableView::buildPage() {
   m_page->setAutoFillBackground(true);
   m_page->setBackgroundRole(QPalette::Base);
   m_header->setTextFormat(Qt::PlainText);
+  m_header->setWordWrap(true);
   m_header->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
   m_table->setModel(m_model);
   m_table->setAccessibleName(tr("Block table"));
@@ -231,8 +232,9 @@ void BlockTableView::showAddress() {
 
 QString BlockTableView::headerText() const {
   const auto num_blocks = static_cast<std::int64_t>(m_model->rows().size());
-  return tr("%1 · %2 tokens in %3 blocks of %4 slots")
-      .arg(requestName(m_snapshot.get(), m_request), countText(numTokens(m_model->rows())), countText(num_blocks),
+  const QString blocks = num_blocks == 1 ? tr("1 block") : tr("%1 blocks").arg(countText(num_blocks));
+  return tr("%1 · %2 tokens in %3 of %4 slots")
+      .arg(requestName(m_snapshot.get(), m_request), countText(numTokens(m_model->rows())), blocks,
            countText(m_model->blockSize()));
 }
 

@@ -9,6 +9,7 @@
 #include "gui/views/words.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace inferoscope::gui {
 
@@ -43,6 +44,7 @@ LatencyView::LatencyView(Selection& selection, QWidget* parent)
 
 void LatencyView::buildChart(Chart& chart) {
   chart.rect = new QCPAxisRect(m_plot, false);
+  chart.rect->setMinimumSize(1, 1);  // rather than that titles are cut
   chart.rect->addAxes(QCPAxis::atLeft | QCPAxis::atBottom);
   chart.rect->setMarginGroup(QCP::msLeft | QCP::msRight | QCP::msTop | QCP::msBottom, m_margins);
   chart.rect->setMinimumMargins(QMargins(kMargin, fontMetrics().height() / 2, 2 * kMargin, kSpacing));
@@ -153,7 +155,7 @@ void LatencyView::showSamples(Chart& chart) {
     for (const double value : samplesOf(chart.metric, lane)) longest = std::max(longest, value);
   }
   chart.ms_per_unit = longest > kSecondsFromMs ? 1000 : 1;
-  setTicks(chart);
+  setTicks(chart, longest / chart.ms_per_unit);
   chart.rect->axis(QCPAxis::atBottom)->setRange(0, longest * 1.05 / chart.ms_per_unit);
   for (std::size_t lane = 0; lane < chart.lanes.size(); ++lane) showLane(chart, lane);
 }
@@ -211,16 +213,19 @@ int LatencyView::chartWidth() const {
 }
 
 // As many ticks as their labels have room for.
-void LatencyView::setTicks(Chart& chart) {
+void LatencyView::setTicks(Chart& chart, double longest) {
   const QFontMetrics metrics(smallFont(font()));
   const double width = chartWidth() - metrics.horizontalAdvance(QStringLiteral("100%")) - 5 * kMargin;
   const QString unit = chart.ms_per_unit > 1 ? tr(" s") : tr(" ms");
-  const double label = metrics.horizontalAdvance(QStringLiteral("1,000") + unit);
+  const double label = metrics.horizontalAdvance(countText(std::llround(longest)) + unit);
   chart.rect->axis(QCPAxis::atBottom)
       ->setTicker(QSharedPointer<UnitTicker>::create(unit, tickCount(width, label, kMostTicks)));
-  const double height = 1.0 * m_plot->height() / (m_side_by_side ? 1 : m_charts.size()) - 4 * metrics.height();
+  const int num_rows = m_side_by_side ? 1 : static_cast<int>(m_charts.size());
+  const int title_lines = m_two ? 6 : 4;
+  const double height = m_plot->height() / num_rows - title_lines * metrics.height();
   chart.rect->axis(QCPAxis::atLeft)
-      ->setTicker(QSharedPointer<ShareTicker>::create(tickCount(height, metrics.height(), kMostShareTicks)));
+      ->setTicker(
+          QSharedPointer<ShareTicker>::create(tickCount(height, kLineShare * metrics.height(), kMostShareTicks)));
 }
 
 bool LatencyView::eventFilter(QObject* watched, QEvent* event) {

@@ -50,7 +50,7 @@ class LatencyView : public PlotView {
   void showSamples(Chart& chart);
   void showLane(Chart& chart, std::size_t lane);
   QString titleOf(Metric metric, std::size_t lane, std::size_t num_samples, const core::Percentiles& marks) const;
-  void setTicks(Chart& chart);
+  void setTicks(Chart& chart, double longest);
   int chartWidth() const;
   const std::deque<double>& samplesOf(Metric metric, std::size_t lane) const;
   static QString countOf(Metric metric, std::size_t num_samples);  // "14 requests"

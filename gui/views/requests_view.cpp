@@ -21,9 +21,18 @@ namespace {
 constexpr int kPauseMs = 200;  // five updates a second are as many as eyes can read
 
 // The widest texts to expect, beside the headings.
-constexpr std::array<const char*, RequestsModel::kNumColumns> kWidest = {
-    "shared-prompt 99", "B",  "preempted", "99,999",  "99,999",           "99,999", "9,999",
-    "99,999",           "99", "99.9 ms",   "99.9 ms", "the batch is full"};
+constexpr std::array<const char*, RequestsModel::kNumColumns> kWidest = {"shared-prompt 99",
+                                                                         "B",
+                                                                         "preempted",
+                                                                         "99,999",
+                                                                         "99,999",
+                                                                         "99,999",
+                                                                         "9,999",
+                                                                         "99,999",
+                                                                         "99",
+                                                                         "99.9 ms",
+                                                                         "99.9 ms",
+                                                                         "behind another request"};
 
 }  // namespace
 
@@ -117,7 +126,10 @@ void RequestsView::obeySelection() {
   const auto isSelected = [this](int row) { return m_table->selectionModel()->isRowSelected(row); };
   if (std::ranges::any_of(rows, isSelected)) return;
   const QSignalBlocker quiet(m_table->selectionModel());
-  m_table->selectRow(rows.front());
+  m_table->clearSelection();
+  for (const int row : rows) {
+    m_table->selectionModel()->select(m_model->index(row, 0), QItemSelectionModel::Select | QItemSelectionModel::Rows);
+  }
   m_table->scrollTo(m_model->index(rows.front(), 0));
   m_table->viewport()->update();
 }

@@ -27,7 +27,7 @@ class RequestsView : public View {
   void showFrame(const Frame& frame) override;
   void refresh() override;
 
-  QSize sizeHint() const override { return {760, 220}; }
+  QSize sizeHint() const override { return {800, 220}; }
 
  protected:
   void changeEvent(QEvent* event) override;

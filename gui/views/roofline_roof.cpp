@@ -92,7 +92,8 @@ void RooflineRoof::show(const RooflineAxes& axes, const core::MachineLimits& lim
   setRooflineData(*m_zones[kOverheadZone].area, roofCorners(bandwidth / 2, peak / 2, axes.intensity));
 }
 
-void RooflineRoof::placeWords() {
+void RooflineRoof::placeWords(const std::vector<QRectF>& discs) {
+  m_discs = discs;
   m_taken.clear();
   for (const Ceiling& ceiling : m_ceilings) ceiling.words->setVisible(false);
   for (const Zone& zone : m_zones) zone.words->setVisible(false);
@@ -101,38 +102,48 @@ void RooflineRoof::placeWords() {
   m_num_taken = m_taken.size();
 }
 
+bool RooflineRoof::wordsAreFree(const std::vector<QRectF>& discs) const {
+  return std::ranges::none_of(discs, [this](const QRectF& disc) {
+    return std::any_of(m_taken.begin(), m_taken.begin() + static_cast<std::ptrdiff_t>(m_num_taken),
+                       [&](const QRectF& words) { return words.intersects(disc); });
+  });
+}
+
 QPointF RooflineRoof::pixelAt(const QPointF& place) const {
   return {m_plot.xAxis->coordToPixel(place.x()), m_plot.yAxis->coordToPixel(place.y() / kFlopsPerUnit)};
 }
 
 bool RooflineRoof::isFree(const QRectF& place) const {
   return QRectF(m_plot.axisRect()->rect()).contains(place) &&
-         std::ranges::none_of(m_taken, [&](const QRectF& other) { return place.intersects(other); });
+         std::ranges::none_of(m_taken, [&](const QRectF& other) { return place.intersects(other); }) &&
+         std::ranges::none_of(m_discs, [&](const QRectF& disc) { return place.intersects(disc); });
 }
 
-// In the middle of the part of a bandwidth's slope that can be seen, `lines` of text above it; nothing where the slope
-// is too short. On log axes all slopes are as steep as each other.
+// Along the part of a bandwidth's slope that can be seen, `lines` of text above it, as near to its middle as there is
+// room; nothing where the slope is too short. On log axes all slopes are as steep as each other.
 void RooflineRoof::writeAlong(QCPItemText& words, const QString& text, double bytes_per_s, double lines) {
   const double left = std::max(m_plot.xAxis->range().lower, m_plot.yAxis->range().lower * kFlopsPerUnit / bytes_per_s);
   const double right = core::ridge(bytes_per_s, highestPeak(m_limits));
-  const QPointF slope = pixelAt({right, right * bytes_per_s}) - pixelAt({left, left * bytes_per_s});
-  const QFontMetricsF metrics(words.font());
+  if (right <= left) return;
+  const QLineF slope(pixelAt({left, left * bytes_per_s}), pixelAt({right, right * bytes_per_s}));
+  const QFontMetricsF metrics(m_font);
   const double length = metrics.horizontalAdvance(text);
-  if (right <= left || length > 0.8 * std::hypot(slope.x(), slope.y())) return;
-  const double angle = std::atan2(slope.y(), slope.x());
-  const double middle = std::sqrt(left * right);
-  const QPointF centre =
-      pixelAt({middle, middle * bytes_per_s}) + lines * metrics.height() * QPointF(std::sin(angle), -std::cos(angle));
-  std::vector<QRectF> places;  // small ones, along the words
+  const double angle = std::atan2(slope.dy(), slope.dx());
+  const QPointF along(std::cos(angle), std::sin(angle));
+  const QPointF above = lines * metrics.height() * QPointF(std::sin(angle), -std::cos(angle));
   const double side = 0.8 * metrics.height();
-  for (double at = -length / 2; at <= length / 2; at += side / 2) {
-    const QPointF along = centre + at * QPointF(std::cos(angle), std::sin(angle));
-    places.emplace_back(along - QPointF(side, side) / 2, QSizeF(side, side));
+  for (const double share : {0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8}) {
+    if (length > 1.6 * std::min(share, 1 - share) * slope.length()) continue;
+    const QPointF centre = slope.pointAt(share) + above;
+    std::vector<QRectF> places;  // small ones, along the words
+    for (double at = -length / 2; at <= length / 2; at += side / 2) {
+      places.emplace_back(centre + at * along - QPointF(side, side) / 2, QSizeF(side, side));
+    }
+    if (!std::ranges::all_of(places, [this](const QRectF& place) { return isFree(place); })) continue;
+    m_taken.insert(m_taken.end(), places.begin(), places.end());
+    words.setRotation(angle * 180 / M_PI);
+    return write(words, text, centre);
   }
-  if (!std::ranges::all_of(places, [this](const QRectF& place) { return isFree(place); })) return;
-  m_taken.insert(m_taken.end(), places.begin(), places.end());
-  words.setRotation(angle * 180 / M_PI);
-  write(words, text, centre);
 }
 
 // At the right edge, level; its lower edge at `bottom`.
@@ -165,7 +176,10 @@ void RooflineRoof::placeCeilingWords() {
     // The higher one above its line, the lower one below: apart even where the lines are close.
     const double y = pixelAt({m_plot.xAxis->range().upper, ceiling.per_s}).y();
     const double bottom = ceiling.per_s >= highestPeak(m_limits) ? y - 1 : y + 1 + line;
-    writeLevel(*ceiling.words, text, levelPlace(text, bottom));
+    QRectF place = levelPlace(text, bottom);
+    const double ridge = pixelAt({core::ridge(m_limits.read_bytes_per_s, ceiling.per_s), ceiling.per_s}).x();
+    while (!isFree(place) && place.left() - line > ridge) place.translate(-line, 0);
+    writeLevel(*ceiling.words, text, place);
   };
   level(m_ceilings[kInt8], tr("int8 %1").arg(opRateText(m_ceilings[kInt8].per_s)));
   level(m_ceilings[kFp32], tr("fp32 %1").arg(flopRateText(m_ceilings[kFp32].per_s)));
@@ -181,8 +195,9 @@ void RooflineRoof::placeZoneWords() {
              levelPlace(under_half, m_plot.axisRect()->bottom() - kWordsGapPx));
 }
 
-// Below the ceilings, on the first line where no disc and nothing else is.
+// Below the ceilings, on the first line where there is room.
 void RooflineRoof::placeComputeWords(const std::vector<QRectF>& discs) {
+  m_discs = discs;
   m_taken.resize(m_num_taken);
   QCPItemText& words = *m_zones[kComputeZone].words;
   words.setVisible(false);
@@ -190,11 +205,10 @@ void RooflineRoof::placeComputeWords(const std::vector<QRectF>& discs) {
   if (peak <= 0) return;
   const QString text = tr("compute-bound: waits for arithmetic");
   const double line = QFontMetricsF(m_font).height();
-  const auto isFreeOfDiscs = [&](const QRectF& place) {
-    return isFree(place) && std::ranges::none_of(discs, [&](const QRectF& disc) { return disc.intersects(place); });
-  };
   QRectF place = levelPlace(text, pixelAt({m_plot.xAxis->range().upper, peak / 2}).y() + 2 * line + kWordsGapPx);
-  while (place.bottom() < m_plot.axisRect()->bottom() && !isFreeOfDiscs(place)) place.translate(0, line / 2);
+  const double ridge = pixelAt({core::ridge(m_limits.read_bytes_per_s, peak), peak}).x();
+  if (place.left() < ridge) return;  // it would reach into the other zone
+  while (place.bottom() < m_plot.axisRect()->bottom() && !isFree(place)) place.translate(0, line / 2);
   writeLevel(words, text, place);
 }
 

@@ -33,7 +33,8 @@ class RooflineRoof {
   void show(const RooflineAxes& axes, const core::MachineLimits& limits);
 
   // Once the axes have their places. What matters most comes first: words that find their place taken are left out.
-  void placeWords();
+  void placeWords(const std::vector<QRectF>& discs);
+  bool wordsAreFree(const std::vector<QRectF>& discs) const;  // still, after discs moved
   // The one that has to be placed again when discs move.
   void placeComputeWords(const std::vector<QRectF>& discs);
 
@@ -67,6 +68,7 @@ class RooflineRoof {
   core::MachineLimits m_limits;
   std::array<Ceiling, kNumCeilings> m_ceilings;
   std::array<Zone, kNumZones> m_zones;
+  std::vector<QRectF> m_discs;
   std::vector<QRectF> m_taken;
   std::size_t m_num_taken = 0;  // by words that stay when discs move
 };

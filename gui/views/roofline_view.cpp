@@ -26,6 +26,9 @@ namespace {
 
 constexpr const char* kPointsLayer = "points";
 constexpr double kNearPx = 6;
+constexpr double kFullSizePx = 240;  // of a chart; a smaller one has smaller discs
+constexpr double kLeastScale = 0.4;
+constexpr double kArrowRoomPx = 6;  // no label is so small that it fits between
 
 // The widest texts to expect, beside the headings.
 constexpr std::array<const char*, RooflineTable::kNumColumns> kWidest = {
@@ -195,6 +198,7 @@ void RooflineView::showFrame(const Frame& frame) {
   if (frame.b.has_value() != m_two) {
     m_two = frame.b.has_value();
     m_lanes[1].clear();
+    m_drawn.reset();
     m_table->setColumnHidden(RooflineTable::kLane, !m_two);
     applyTheme();
   }
@@ -210,7 +214,7 @@ void RooflineView::refresh() {
   m_table_model->setPoints(m_points, m_limits);
   showPoints();
   const RooflineAxes axes = axesFor(m_points, m_limits);
-  if (m_drawn == axes) {
+  if (m_drawn == axes && m_roof->wordsAreFree(discs())) {
     placePointWords();
     m_plot->layer(QLatin1String(kPointsLayer))->replot();
     return;
@@ -255,9 +259,6 @@ void RooflineView::showPoint(const LanePoint& point) {
   Point& mark = markOf(point);
   mark.disc->setVisible(true);
   setRooflineData(*mark.disc, {point.place()});
-  QCPScatterStyle style = mark.disc->scatterStyle();
-  style.setSize(discDiameter(point.point.time_share));
-  mark.disc->setScatterStyle(style);
   const bool named_by_b = point.lane == core::LaneId::kA && std::ranges::any_of(m_points, [&](const LanePoint& other) {
                             return other.lane == core::LaneId::kB && other.onChart() &&
                                    other.point.phase == point.point.phase && other.point.kind == point.point.kind;
@@ -270,55 +271,77 @@ void RooflineView::showPoint(const LanePoint& point) {
 
 // Called when the axes have their places for this replot.
 void RooflineView::placeWords() {
-  m_roof->placeWords();
+  m_roof->placeWords(discs());
   placePointWords();
+}
+
+std::vector<QRectF> RooflineView::discs() const {
+  std::vector<QRectF> discs;
+  for (const LanePoint& point : m_points) discs.push_back(discOf(point));
+  return discs;
+}
+
+// Smaller on a small chart.
+double RooflineView::diameterOf(const LanePoint& point) const {
+  const QSize chart = m_plot->axisRect()->size();
+  const double scale = std::clamp(std::min(chart.width(), chart.height()) / kFullSizePx, kLeastScale, 1.0);
+  return scale * discDiameter(point.point.time_share);
 }
 
 // Null where it has no place on the chart.
 QRectF RooflineView::discOf(const LanePoint& point) const {
   if (!point.onChart()) return {};
-  const double diameter = discDiameter(point.point.time_share);
+  const double diameter = diameterOf(point);
   return {m_roof->pixelAt(point.place()) - QPointF(diameter, diameter) / 2, QSizeF(diameter, diameter)};
 }
 
-void RooflineView::placeArrows() {
+std::vector<QLineF> RooflineView::placeArrows() {
+  std::vector<QLineF> lines;
   for (auto& kinds : m_arrows) {
     for (QCPItemLine* arrow : kinds) arrow->setVisible(false);
   }
-  const auto share = [this](core::LaneId lane, const RooflineArrow& arrow) {
+  const auto diameter = [this](core::LaneId lane, const RooflineArrow& arrow) {
     const auto at = std::ranges::find_if(m_points, [&](const LanePoint& of) {
       return of.lane == lane && of.point.phase == arrow.phase && of.point.kind == arrow.kind;
     });
-    return at == m_points.end() ? 0.0 : at->point.time_share;
+    return at == m_points.end() ? 0.0 : diameterOf(*at);
   };
   for (const RooflineArrow& arrow : arrowsOf(m_points)) {
-    const auto line = betweenDiscs(m_roof->pixelAt(arrow.from), discDiameter(share(core::LaneId::kA, arrow)),
-                                   m_roof->pixelAt(arrow.to), discDiameter(share(core::LaneId::kB, arrow)));
+    const auto line = betweenDiscs(m_roof->pixelAt(arrow.from), diameter(core::LaneId::kA, arrow),
+                                   m_roof->pixelAt(arrow.to), diameter(core::LaneId::kB, arrow));
     if (!line) continue;
     QCPItemLine* item = m_arrows[static_cast<std::size_t>(arrow.phase)][static_cast<std::size_t>(arrow.kind)];
     item->start->setPixelPosition(line->p1());
     item->end->setPixelPosition(line->p2());
     item->setVisible(true);
+    lines.push_back(*line);
   }
+  return lines;
 }
 
 // The words that discs push around.
 void RooflineView::placePointWords() {
   const QFontMetricsF metrics(smallFont(font()));
-  std::vector<QRectF> discs;
-  for (const LanePoint& point : m_points) discs.push_back(discOf(point));
-  m_roof->placeComputeWords(discs);
-  placeArrows();
+  m_roof->placeComputeWords(discs());
+  std::vector<QRectF> taken = m_roof->taken();
+  for (const QLineF& arrow : placeArrows()) {
+    for (double at = 0; at <= arrow.length(); at += kArrowRoomPx) {
+      taken.emplace_back(arrow.pointAt(at / arrow.length()) - QPointF(1, 1), QSizeF(2, 2));
+    }
+  }
   std::vector<PlotMark> marks;
   std::vector<QCPItemText*> words;
   for (const LanePoint& point : m_points) {
     const QRectF disc = discOf(point);
     if (disc.isNull()) continue;
     words.push_back(markOf(point).words);
+    QCPScatterStyle style = markOf(point).disc->scatterStyle();
+    style.setSize(disc.width());
+    markOf(point).disc->setScatterStyle(style);
     marks.push_back(
         {disc.center(), disc.width(), QSizeF(metrics.horizontalAdvance(words.back()->text()) + 2, metrics.height())});
   }
-  const std::vector<QRectF> places = placeLabels(marks, m_plot->axisRect()->rect(), m_roof->taken());
+  const std::vector<QRectF> places = placeLabels(marks, m_plot->axisRect()->rect(), taken);
   for (std::size_t i = 0; i < places.size(); ++i) {
     words[i]->setVisible(!places[i].isNull() && !words[i]->text().isEmpty());
     words[i]->setPositionAlignment(Qt::AlignCenter);

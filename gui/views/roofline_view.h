@@ -70,9 +70,11 @@ class RooflineView : public PlotView {
   void showPoint(const LanePoint& point);
   void placeWords();  // what depends on pixels
   void placePointWords();
-  void placeArrows();
+  std::vector<QLineF> placeArrows();  // in pixels
   QString explainCeilings() const;
+  double diameterOf(const LanePoint& point) const;
   QRectF discOf(const LanePoint& point) const;
+  std::vector<QRectF> discs() const;
   Lane& laneOf(core::LaneId lane) { return m_lanes[static_cast<std::size_t>(lane)]; }
   Point& markOf(const LanePoint& point);
 

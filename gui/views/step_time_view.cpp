@@ -15,7 +15,7 @@
 
 #include <QComboBox>
 #include <QEvent>
-#include <QHBoxLayout>
+#include <QGridLayout>
 #include <QHeaderView>
 #include <QLabel>
 #include <QSortFilterProxyModel>
@@ -91,11 +91,13 @@ QWidget* StepTimeView::buildChoices() {
   auto* choices = new QWidget;
   choices->setBackgroundRole(QPalette::Base);
   choices->setAutoFillBackground(true);
-  auto* row = new QHBoxLayout(choices);
-  row->setContentsMargins(kMargin, kSpacing, kMargin, 0);
-  row->addWidget(m_which);
-  row->addWidget(m_title, 1);
-  row->addWidget(m_grouping);
+  auto* grid = new QGridLayout(choices);
+  grid->setContentsMargins(kMargin, kSpacing, kMargin, 0);
+  grid->setVerticalSpacing(kSpacing);
+  grid->addWidget(m_which, 0, 0);
+  grid->addWidget(m_grouping, 0, 2);
+  grid->addWidget(m_title, 1, 0, 1, 3);
+  grid->setColumnStretch(1, 1);
   return choices;
 }
 
@@ -106,6 +108,7 @@ void StepTimeView::buildTree() {
   m_tree->setModel(m_sorted);
   m_tree->setAccessibleName(tr("Ops of the step"));
   m_tree->setFrameShape(QFrame::NoFrame);
+  m_tree->setMinimumHeight(1);  // the waterfall has the first claim on a little room
   m_tree->setAlternatingRowColors(true);
   m_tree->setUniformRowHeights(true);
   m_tree->setSelectionMode(QAbstractItemView::ExtendedSelection);

@@ -26,6 +26,8 @@ namespace {
 constexpr double kShortestSpanS = 5;
 constexpr double kLongestSpanS = 3600;
 constexpr int kPixelsAColumn = 4;
+constexpr int kMostTicks = 5;
+constexpr int kNarrow = 420;  // chart and tape below each other
 constexpr double kMega = 1e6;
 
 }  // namespace
@@ -34,22 +36,21 @@ TokenBytesView::TokenBytesView(Selection& selection, QWidget* parent)
     : PlotView(selection, parent),
       m_legend(new LegendBar),
       m_replay(new QToolButton),
+      m_content(new QSplitter(Qt::Horizontal)),
       m_margins(new QCPMarginGroup(m_plot)) {
   setAccessibleName(tr("Bytes per token"));
   setAccessibleDescription(tr("Bytes moved for each generated token, by class, and the tensors that a step reads"));
-  auto* content = new QSplitter(Qt::Horizontal);
-  content->setChildrenCollapsible(false);
-  content->addWidget(buildChart());
-  content->addWidget(buildTapes());
-  content->setStretchFactor(0, 1);
-  content->setSizes({440, 280});
-  setContent(content);
+  m_content->setChildrenCollapsible(false);
+  m_content->addWidget(buildChart());
+  m_content->addWidget(buildTapes());
+  m_content->setStretchFactor(0, 1);
+  m_content->setSizes({440, 280});
+  setContent(m_content);
   arrange();
   applyTheme();
 }
 
 QWidget* TokenBytesView::buildChart() {
-  m_plot->setMinimumSize(120, 80);
   m_plot->plotLayout()->clear();
   m_plot->plotLayout()->setRowSpacing(0);
   for (Lane& lane : m_lanes) buildLane(lane);
@@ -67,13 +68,12 @@ void TokenBytesView::buildLane(Lane& lane) {
   lane.title->setTextFlags(Qt::AlignLeft | Qt::AlignVCenter);
   lane.title->setMargins(QMargins(kMargin, kSpacing, kMargin, 0));
   lane.rect = new QCPAxisRect(m_plot, false);
+  lane.rect->setMinimumSize(1, 1);
   lane.rect->addAxes(QCPAxis::atLeft | QCPAxis::atBottom);
   lane.rect->setMarginGroup(QCP::msLeft | QCP::msRight, m_margins);
   lane.rect->setMinimumMargins(QMargins(kMargin, kMargin, 2 * kMargin, kSpacing));
   QCPAxis* x = lane.rect->axis(QCPAxis::atBottom);
   QCPAxis* y = lane.rect->axis(QCPAxis::atLeft);
-  x->setTicker(QSharedPointer<UnitTicker>::create(tr(" s"), 4));
-  y->setTicker(QSharedPointer<UnitTicker>::create(tr(" MB"), 4));
   x->grid()->setVisible(false);
   y->grid()->setVisible(true);
   // The tallest first: each next one is painted over it.
@@ -106,6 +106,14 @@ QWidget* TokenBytesView::buildTapes() {
   return side;
 }
 
+void TokenBytesView::resizeEvent(QResizeEvent* event) {
+  PlotView::resizeEvent(event);
+  const Qt::Orientation orientation = width() < kNarrow ? Qt::Vertical : Qt::Horizontal;
+  if (orientation == m_content->orientation()) return;
+  m_content->setOrientation(orientation);
+  m_content->setSizes({620, 380});
+}
+
 // One chart or, below each other, one of each lane under its title.
 void TokenBytesView::arrange() {
   QCPLayoutGrid* grid = m_plot->plotLayout();
@@ -116,6 +124,7 @@ void TokenBytesView::arrange() {
     }
   }
   grid->simplify();
+  m_plot->setMinimumSize(120, m_two ? 150 : 80);
   int row = 0;
   for (std::size_t i = 0; i < m_lanes.size(); ++i) {
     const Lane& lane = m_lanes[i];
@@ -164,6 +173,7 @@ void TokenBytesView::showFrame(const Frame& frame) {
     m_lanes[1].series = {};
     m_lanes[1].latest.reset();
     arrange();
+    applyTheme();  // also of the axes that came
   }
   const auto add = [](Lane& lane, const LaneFrame& of) {
     for (const auto& step : of.steps) lane.history.add(*step);
@@ -186,7 +196,14 @@ void TokenBytesView::refresh() {
     lane.series = bytesPerToken(lane.history, from_s, to_s, std::max(8, m_plot->width() / kPixelsAColumn));
     for (std::size_t i = 0; i < lane.series.seconds.size(); ++i) most = std::max(most, lane.series.total(i));
   }
+  const QFontMetrics metrics(smallFont(font()));
+  const int num_ticks = tickCount(m_plot->width() - metrics.horizontalAdvance(QStringLiteral("99,999 MB")),
+                                  metrics.horizontalAdvance(QStringLiteral("9,999 s")), kMostTicks);
+  const int num_values =
+      tickCount(m_plot->height() / (m_two ? 2 : 1) - 3 * metrics.height(), kLineShare * metrics.height(), kMostTicks);
   for (Lane& lane : m_lanes) {
+    lane.rect->axis(QCPAxis::atBottom)->setTicker(QSharedPointer<UnitTicker>::create(tr(" s"), num_ticks));
+    lane.rect->axis(QCPAxis::atLeft)->setTicker(QSharedPointer<UnitTicker>::create(tr(" MB"), num_values));
     lane.rect->axis(QCPAxis::atBottom)->setRange(from_s, to_s);
     lane.rect->axis(QCPAxis::atLeft)->setRange(0, most > 0 ? 1.1 * most / kMega : 1.0);
     showStack(lane);

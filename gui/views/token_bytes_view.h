@@ -11,6 +11,7 @@ class QCPAxisRect;
 class QCPGraph;
 class QCPMarginGroup;
 class QCPTextElement;
+class QSplitter;
 class QToolButton;
 
 namespace inferoscope::gui {
@@ -37,6 +38,7 @@ class TokenBytesView : public PlotView {
   void applyTheme() override;
   QString explain(const QPoint& point) const override;
   void zoom(int direction) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   struct Lane {
@@ -63,6 +65,7 @@ class TokenBytesView : public PlotView {
 
   LegendBar* m_legend;
   QToolButton* m_replay;
+  QSplitter* m_content;
   QCPMarginGroup* m_margins;
   std::array<Lane, 2> m_lanes;
   bool m_two = false;  // lanes

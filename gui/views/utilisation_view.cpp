@@ -11,6 +11,8 @@
 
 #include <qcustomplot.h>
 
+#include <QRegularExpression>
+
 #include <algorithm>
 #include <cmath>
 
@@ -20,6 +22,7 @@ namespace {
 
 constexpr double kShortestSpanS = 5;
 constexpr double kLongestSpanS = 3600;
+constexpr int kNarrow = 560;  // two titles beside each other want more
 constexpr int kValueTicks = 3;
 constexpr int kTimeTicks = 6;
 
@@ -64,13 +67,11 @@ void UtilisationView::buildStrips() {
   for (const StripIndex index : {kTokens, kBandwidth, kCompute, kCache}) buildStrip(index);
   m_prefill_title = new QCPTextElement(m_plot);
   m_prefill_title->setTextFlags(Qt::AlignLeft | Qt::AlignVCenter);
-  strip(kTokens).titles->addElement(0, 2, m_prefill_title);
+  arrangeTitles();
   for (QCPGraph*& graph : m_prefill) {
     graph = m_plot->addGraph(strip(kTokens).rect->axis(QCPAxis::atBottom), strip(kTokens).rect->axis(QCPAxis::atLeft));
   }
   m_phase_bands = {addPhaseBand(kBandwidth), addPhaseBand(kCompute)};
-  strip(kTokens).rect->axis(QCPAxis::atLeft)->setTicker(QSharedPointer<UnitTicker>::create(QString(), kValueTicks));
-  strip(kCache).rect->axis(QCPAxis::atLeft)->setTicker(QSharedPointer<UnitTicker>::create(tr("%"), kValueTicks));
   strip(kCache).rect->axis(QCPAxis::atBottom)->setTicker(QSharedPointer<UnitTicker>::create(tr(" s"), kTimeTicks));
 }
 
@@ -79,14 +80,13 @@ void UtilisationView::buildStrip(StripIndex index) {
   Strip& made = strip(index);
   made.titles = new QCPLayoutGrid;
   made.titles->setMargins(QMargins(kMargin, index == kTokens ? kMargin : kSpacing, kMargin, 0));
-  int column = 0;
   for (QCPTextElement** title : {&made.title, &made.title_b}) {
     *title = new QCPTextElement(m_plot);
     (*title)->setTextFlags(Qt::AlignLeft | Qt::AlignVCenter);
-    made.titles->addElement(0, column++, *title);
   }
   made.rect = new QCPAxisRect(m_plot, false);
   made.rect->addAxes(QCPAxis::atLeft | QCPAxis::atBottom | QCPAxis::atRight);
+  made.rect->setMinimumSize(1, 1);  // rather than that titles are cut
   made.rect->setMarginGroup(QCP::msLeft | QCP::msRight, m_margins);
   made.rect->setMinimumMargins(QMargins(kMargin, fontMetrics().height() / 2, 2 * kMargin, kSpacing));
   m_plot->plotLayout()->addElement(2 * index, 0, made.titles);
@@ -99,6 +99,27 @@ void UtilisationView::buildStrip(StripIndex index) {
   made.rect->axis(QCPAxis::atRight)->setVisible(false);
   made.graph = m_plot->addGraph(x, y);
   made.graph_b = m_plot->addGraph(x, y);
+}
+
+// The titles of a strip beside each other or, of two lanes where it is narrow, below each other.
+void UtilisationView::arrangeTitles() {
+  m_titles_in_rows = titlesNeedRows();
+  for (const StripIndex index : {kTokens, kBandwidth, kCompute, kCache}) {
+    const Strip& at = strip(index);
+    QCPTextElement* second = m_two ? at.title_b : index == kTokens ? m_prefill_title : nullptr;
+    for (QCPTextElement* title : {at.title, at.title_b, m_prefill_title}) {
+      if (title->layout() == at.titles) at.titles->take(title);
+    }
+    at.titles->simplify();
+    at.titles->addElement(0, 0, at.title);
+    if (second != nullptr) at.titles->addElement(m_titles_in_rows ? 1 : 0, m_titles_in_rows ? 0 : 1, second);
+    at.title_b->setVisible(m_two);
+  }
+  m_prefill_title->setVisible(!m_two);
+}
+
+bool UtilisationView::titlesNeedRows() const {
+  return m_two && m_plot->width() < kNarrow;
 }
 
 // A thin band along the lower edge, on an axis of its own.
@@ -132,14 +153,15 @@ void UtilisationView::applyTheme() {
 }
 
 void UtilisationView::showModel(const ModelInfo&) {
-  for (Lane& lane : m_lanes) lane = {};
+  for (Lane& lane : m_lanes) lane = Lane();
   m_stack->showWords(firstStepWords());
 }
 
 void UtilisationView::showFrame(const Frame& frame) {
   if (frame.b.has_value() != m_two) {
     m_two = frame.b.has_value();
-    m_lanes[1] = {};
+    m_lanes[1] = Lane();
+    arrangeTitles();
     applyTheme();
   }
   for (const auto& step : frame.steps) m_lanes[0].history.add(*step);
@@ -152,6 +174,10 @@ void UtilisationView::showFrame(const Frame& frame) {
 void UtilisationView::refresh() {
   const auto& [a, b] = m_lanes;
   if (!beginRefresh(!a.history.empty() || !b.history.empty())) return;
+  if (titlesNeedRows() != m_titles_in_rows) {
+    arrangeTitles();
+    applyTheme();
+  }
   const double to_s =
       std::max(kShortestSpanS, static_cast<double>(std::max(a.history.endNs(), b.history.endNs())) / 1e9);
   const double from_s = std::max(0.0, to_s - m_span_s);
@@ -197,27 +223,34 @@ void UtilisationView::setSharesOrRates(StripIndex index, const Lane& lane, QCPGr
   graph.setData(vector(rates.seconds), values, true);
 }
 
-// The latest window in figures. A share always says of what.
-QString UtilisationView::titleOf(StripIndex index, const RateSeries& rates) const {
+// The latest window in figures, from long to short. A share always says of what, or the tool tip does.
+QStringList UtilisationView::titlesOf(StripIndex index, const RateSeries& rates) const {
+  const auto shares = [](const QString& name, const QString& rate, double share, const QString& ceiling) {
+    return QStringList{tr("%1 %2 · %3 of %4").arg(name, rate, shareText(share), ceiling),
+                       tr("%1 %2 of %3").arg(name, shareText(share), ceiling),
+                       tr("%1 %2 · %3").arg(name, rate, shareText(share)), tr("%1 %2").arg(name, rate)};
+  };
   const double bytes = lastOf(rates.bytes_per_s);
   const double flops = lastOf(rates.flop_per_s);
   const double int8_ops = lastOf(rates.int8_per_s);
+  const QString decode = significantText(lastOf(rates.decode_per_s));
   switch (index) {
     case kTokens:
-      return tr("Decode %1").arg(tokenRateText(lastOf(rates.decode_per_s)));
+      if (!m_two) return {tr("Decode %1 tok/s").arg(decode), tr("Decode %1").arg(decode)};
+      return {tr("Decode %1, prefill %2").arg(decode, tokenRateText(lastOf(rates.prefill_per_s))),
+              tr("Decode %1 tok/s").arg(decode), tr("Decode %1").arg(decode)};
     case kBandwidth:
-      if (!m_limits.measured()) return tr("Bandwidth %1").arg(byteRateText(bytes));
-      return tr("Bandwidth %1 · %2 of %3")
-          .arg(byteRateText(bytes), shareText(bandwidthShare(bytes, m_limits)),
-               byteRateText(m_limits.read_bytes_per_s));
+      if (!m_limits.measured()) return {tr("Bandwidth %1").arg(byteRateText(bytes))};
+      return shares(tr("Bandwidth"), byteRateText(bytes), bandwidthShare(bytes, m_limits),
+                    byteRateText(m_limits.read_bytes_per_s));
     case kCompute:
-      if (!m_limits.measured()) return tr("Compute %1").arg(flopRateText(flops));
-      return tr("Compute %1 · %2 of %3")
-          .arg(flopRateText(flops), shareText(computeShare(flops, int8_ops, m_limits)),
-               2 * int8_ops > flops ? tr("%1 int8").arg(opRateText(m_limits.int8_op_per_s))
-                                    : flopRateText(m_limits.fp32_flop_per_s));
+      if (!m_limits.measured()) return {tr("Compute %1").arg(flopRateText(flops))};
+      return shares(tr("Compute"), flopRateText(flops), computeShare(flops, int8_ops, m_limits),
+                    2 * int8_ops > flops ? tr("%1 int8").arg(opRateText(m_limits.int8_op_per_s))
+                                         : flopRateText(m_limits.fp32_flop_per_s));
     case kCache:
-      return tr("KV blocks used %1").arg(shareText(lastOf(rates.kv_share)));
+      return {tr("KV blocks used %1").arg(shareText(lastOf(rates.kv_share))),
+              tr("KV used %1").arg(shareText(lastOf(rates.kv_share)))};
     case kNumStrips:
       break;
   }
@@ -225,25 +258,29 @@ QString UtilisationView::titleOf(StripIndex index, const RateSeries& rates) cons
 }
 
 void UtilisationView::setTitles() {
-  const auto ofLane = [](core::LaneId lane, const QString& words) {
-    return laneName(lane) + QStringLiteral("  ") + words;
+  const int all = m_plot->width() - 2 * kMargin;
+  const auto fitting = [&](StripIndex index, std::size_t lane) {
+    QStringList titles = titlesOf(index, m_lanes[lane].rates);
+    if (m_two)
+      titles.replaceInStrings(QRegularExpression(QStringLiteral("^")), laneName(kLanes[lane]) + QStringLiteral("  "));
+    const bool shares_line = m_two ? !m_titles_in_rows : index == kTokens;
+    return fittingText(titles, shares_line ? all / 2 - kMargin : all, font());
   };
   for (const StripIndex index : {kTokens, kBandwidth, kCompute, kCache}) {
-    const QString alone = titleOf(index, m_lanes[0].rates);
-    strip(index).title->setText(m_two ? ofLane(core::LaneId::kA, alone) : alone);
-    strip(index).title_b->setText(m_two ? ofLane(core::LaneId::kB, titleOf(index, m_lanes[1].rates)) : QString());
-    strip(index).title_b->setVisible(m_two);
+    strip(index).title->setText(fitting(index, 0));
+    strip(index).title_b->setText(m_two ? fitting(index, 1) : QString());
   }
-  const double prefill = lastOf(m_lanes[0].rates.prefill_per_s);
-  m_prefill_title->setText(m_two ? QString() : tr("Prefill %1").arg(tokenRateText(prefill)));
+  const QString prefill = significantText(lastOf(m_lanes[0].rates.prefill_per_s));
+  m_prefill_title->setText(
+      fittingText({tr("Prefill %1 tok/s").arg(prefill), tr("Prefill %1").arg(prefill)}, all / 2 - kMargin, font()));
 }
 
 void UtilisationView::setScales() {
   const auto top = [this](StripIndex index, double most) {
     strip(index).rect->axis(QCPAxis::atLeft)->setRange(0, most > 0 ? most * 1.1 : 1.0);
   };
-  const auto mostOf = [this](auto values) {
-    return std::max(largest(values(m_lanes[0].rates)), largest(values(m_lanes[1].rates)));
+  const auto mostOf = [this](std::vector<double> RateSeries::*values) {
+    return std::max(largest(m_lanes[0].rates.*values), largest(m_lanes[1].rates.*values));
   };
   // Up to the ceiling, and above it where caches made it faster than memory.
   const auto shareTop = [this](StripIndex index) {
@@ -255,20 +292,24 @@ void UtilisationView::setScales() {
     }
     strip(index).rect->axis(QCPAxis::atLeft)->setRange(0, std::max(100.0, most * 1.05));
   };
-  top(kTokens, std::max(mostOf([](const RateSeries& of) { return of.decode_per_s; }),
-                        mostOf([](const RateSeries& of) { return of.prefill_per_s; })));
+  top(kTokens, std::max(mostOf(&RateSeries::decode_per_s), mostOf(&RateSeries::prefill_per_s)));
   shareTop(kCache);
   const bool shares = m_limits.measured();
   if (shares) {
     shareTop(kBandwidth);
     shareTop(kCompute);
   } else {
-    top(kBandwidth, mostOf([](const RateSeries& of) { return of.bytes_per_s; }) / 1e9);
-    top(kCompute, mostOf([](const RateSeries& of) { return of.flop_per_s; }) / 1e9);
+    top(kBandwidth, mostOf(&RateSeries::bytes_per_s) / 1e9);
+    top(kCompute, mostOf(&RateSeries::flop_per_s) / 1e9);
   }
-  const auto setUnit = [this](StripIndex index, const QString& unit) {
-    strip(index).rect->axis(QCPAxis::atLeft)->setTicker(QSharedPointer<UnitTicker>::create(unit, kValueTicks));
+  const int line = QFontMetrics(smallFont(font())).height();
+  const int num_ticks =
+      tickCount(m_plot->height() / kNumStrips - (m_titles_in_rows ? 4 : 3) * line, kLineShare * line, kValueTicks);
+  const auto setUnit = [&](StripIndex index, const QString& unit) {
+    strip(index).rect->axis(QCPAxis::atLeft)->setTicker(QSharedPointer<UnitTicker>::create(unit, num_ticks));
   };
+  setUnit(kTokens, QString());
+  setUnit(kCache, tr("%"));
   setUnit(kBandwidth, shares ? tr("%") : tr(" GB/s"));
   setUnit(kCompute, shares ? tr("%") : tr(" GFLOP/s"));
 }

@@ -53,10 +53,12 @@ class UtilisationView : public PlotView {
   void buildStrips();
   void buildStrip(StripIndex index);
   QCPGraph* addPhaseBand(StripIndex index);
+  void arrangeTitles();
+  bool titlesNeedRows() const;
   void setData();
   void setSharesOrRates(StripIndex index, const Lane& lane, QCPGraph& graph) const;
   void setTitles();
-  QString titleOf(StripIndex index, const RateSeries& rates) const;
+  QStringList titlesOf(StripIndex index, const RateSeries& rates) const;
   void setScales();
   Strip& strip(StripIndex index) { return m_strips[static_cast<std::size_t>(index)]; }
   QString valuesAt(StripIndex index, int x) const;
@@ -70,6 +72,7 @@ class UtilisationView : public PlotView {
   std::array<QCPGraph*, 2> m_phase_bands{};   // where most of the work is prefill; alone
   std::array<Lane, 2> m_lanes;
   bool m_two = false;  // lanes
+  bool m_titles_in_rows = false;
   double m_span_s = 30;
 };
 

@@ -3,6 +3,7 @@
 // click, which another thread puts into the window's event queue at odd times, until the view is painted anew.
 // Goal: 100 ms. Usage: bench_click [MODEL] [CLICKS]
 #include "gui/main_window.h"
+#include "gui/views/view.h"
 
 #include <QApplication>
 #include <QMouseEvent>
@@ -91,7 +92,7 @@ int main(int argc, char** argv) {
   window.resize(1920, 1080);
   window.show();
   window.openModel(model);
-  QWidget* view = window.findChild<QWidget*>(QStringLiteral("kv-map"));
+  auto* view = window.findChild<QWidget*>(QStringLiteral("kv-map"))->findChild<gui::View*>();  // of its only lane
   Clicker clicker(*view);
   std::jthread clicks;
   QObject::connect(&session, &gui::Session::frameReady, &window, [&](const gui::Frame& frame) {

@@ -204,7 +204,7 @@ void TestKvMapLayout::cellsAreAsManySlotsInBothLanes_data() {
   QTest::addColumn<int>("a_blocks");
   QTest::addColumn<int>("b_size");
   QTest::addColumn<int>("b_blocks");
-  QTest::addColumn<int>("slots");
+  QTest::addColumn<int>("cell_slots");
   QTest::addColumn<int>("cells");
   QTest::newRow("alike") << 16 << 1024 << 16 << 1000 << 16 << 1024;
   QTest::newRow("contiguous") << 16 << 1024 << 2048 << 8 << 16 << 1024;
@@ -217,7 +217,7 @@ void TestKvMapLayout::cellsAreAsManySlotsInBothLanes() {
   QFETCH(int, a_blocks);
   QFETCH(int, b_size);
   QFETCH(int, b_blocks);
-  QFETCH(int, slots);
+  QFETCH(int, cell_slots);
   QFETCH(int, cells);
   core::Snapshot a, b;
   a.block_size = a_size;
@@ -226,10 +226,10 @@ void TestKvMapLayout::cellsAreAsManySlotsInBothLanes() {
   b.blocks.resize(static_cast<std::size_t>(b_blocks));
   const gui::KvMapScale of_a = gui::scaleOf(a, &b);
   const gui::KvMapScale of_b = gui::scaleOf(b, &a);
-  QCOMPARE(of_a.cell_slots, slots);
-  QCOMPARE(of_b.cell_slots, slots);
-  QCOMPARE(of_a.parts * slots, a_size);
-  QCOMPARE(of_b.parts * slots, b_size);
+  QCOMPARE(of_a.cell_slots, cell_slots);
+  QCOMPARE(of_b.cell_slots, cell_slots);
+  QCOMPARE(of_a.parts * cell_slots, a_size);
+  QCOMPARE(of_b.parts * cell_slots, b_size);
   QCOMPARE(of_a.num_cells, cells);
   QCOMPARE(of_b.num_cells, cells);
   const gui::KvMapScale alone = gui::scaleOf(b, nullptr);

@@ -37,7 +37,7 @@ core::RequestInfo request(int seq, std::optional<double> ttft, std::optional<dou
   return info;
 }
 
-gui::Frame frameOf(std::vector<std::shared_ptr<const core::StepRecord>> steps,
+gui::LaneFrame frameOf(std::vector<std::shared_ptr<const core::StepRecord>> steps,
                    std::vector<core::RequestInfo> requests = {}, std::int64_t num_steps = 1,
                    const core::EngineOptions& options = {}, std::int64_t lane_ns = 0) {
   auto snapshot = std::make_shared<core::Snapshot>();

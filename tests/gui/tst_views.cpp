@@ -199,7 +199,7 @@ void TestViews::plotsFollowThePalette() {
       ++num_titles;
       QVERIFY(gui::contrast(title->textColor(), ground) >= 4.5);
     }
-    QCOMPARE(num_titles, 9);
+    QCOMPARE(num_titles, 5);
   }
 }
 
@@ -506,28 +506,29 @@ void TestViews::twoLanesAreShown() {
     const Shown both(row, size);
     both.load();
     both.view->showFrame(two);
-    QCOMPARE(both.view->size(), alone.view->size());
     const QImage picture = both.picture();
     QVERIFY(picture != alone.picture());
     if (size.width() > 100) QVERIFY(strongestContrast(picture) >= 4.5);
   }
 }
 
+// One after the other: only one of two windows has the focus.
 void TestViews::aComparisonEnds() {
   QFETCH(gui::ViewRow, row);
   const gui::Frame two = tests::comparedFrame();
   const gui::Frame one{two, std::nullopt};
   const gui::Frame next = tests::nextFrame(one);
-  const Shown alone(row);
-  alone.load();
-  alone.view->showFrame(one);
-  alone.picture();
-  const Shown shown(row);
-  shown.load();
-  shown.view->showFrame(two);
-  shown.picture();
-  for (const Shown* each : {&alone, &shown}) each->view->showFrame(next);
-  QTRY_COMPARE(shown.picture(), alone.picture());
+  QImage pictures[2];
+  for (const bool compared : {false, true}) {
+    const Shown shown(row);
+    shown.load();
+    shown.view->showFrame(compared ? two : one);
+    shown.picture();
+    shown.view->showFrame(next);
+    QTest::qWait(300);  // until the view's own pause is over
+    pictures[compared ? 1 : 0] = shown.picture();
+  }
+  QCOMPARE(pictures[1], pictures[0]);
 }
 
 void TestViews::lanesChooseTogether() {

@@ -356,7 +356,7 @@ gui::Frame comparedFrame() {
   frame.b = ToyScheduler({.num_blocks = 4,
                           .max_sequences = 8,
                           .num_requests = 40,
-                          .num_steps = 160,
+                          .num_steps = 1'000,
                           .block_size = 32 * kBlockSize,
                           .naive_attention = true,
                           .until_ns = frame.snapshot->lane_ns})
