@@ -78,7 +78,7 @@ void LatencyView::arrange(bool side_by_side) {
   }
   grid->simplify();
   for (std::size_t i = 0; i < m_charts.size(); ++i) {
-    int row = side_by_side ? 0 : 3 * static_cast<int>(i);
+    int row = side_by_side ? 0 : (m_two ? 3 : 2) * static_cast<int>(i);
     const int column = side_by_side ? static_cast<int>(i) : 0;
     for (QCPLayoutElement* element : elements(m_charts[i])) {
       if (element == m_charts[i].lanes[1].title && !m_two) continue;
@@ -150,10 +150,11 @@ const std::deque<double>& LatencyView::samplesOf(Metric metric, std::size_t lane
 
 // Both lanes on one axis.
 void LatencyView::showSamples(Chart& chart) {
-  double longest = 1e-3;
+  double longest = 0;
   for (std::size_t lane = 0; lane < chart.lanes.size(); ++lane) {
     for (const double value : samplesOf(chart.metric, lane)) longest = std::max(longest, value);
   }
+  if (longest <= 0) longest = 1;  // of nothing
   chart.ms_per_unit = longest > kSecondsFromMs ? 1000 : 1;
   setTicks(chart, longest / chart.ms_per_unit);
   chart.rect->axis(QCPAxis::atBottom)->setRange(0, longest * 1.05 / chart.ms_per_unit);
