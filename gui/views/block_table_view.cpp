@@ -143,6 +143,7 @@ void BlockTableView::changeEvent(QEvent* event) {
 
 void BlockTableView::showModel(const ModelInfo&) {
   m_snapshot.reset();
+  m_beside.reset();
   m_request = {};
   m_model->setRows({}, 0);
   const QSignalBlocker quiet[] = {QSignalBlocker(m_token), QSignalBlocker(m_slider)};
@@ -153,6 +154,10 @@ void BlockTableView::showModel(const ModelInfo&) {
 
 void BlockTableView::showLimits(const core::MachineLimits&) {}
 
+void BlockTableView::showBeside(const LaneFrame* other) {
+  m_beside = other != nullptr ? other->snapshot : nullptr;
+}
+
 void BlockTableView::showFrame(const Frame& frame) {
   if (frame.snapshot) m_snapshot = frame.snapshot;
   if (!m_pause.isActive()) refresh();
@@ -160,7 +165,7 @@ void BlockTableView::showFrame(const Frame& frame) {
 
 void BlockTableView::refresh() {
   if (!inSight() || !m_snapshot) return;
-  const core::SeqId request = followed(*m_snapshot, m_selection.request(), m_request);
+  const core::SeqId request = followed(*m_snapshot, m_selection.request(), m_request, m_beside.get());
   const std::optional<TokenAddress> before = address();
   const bool pointed = request == m_request && before && before->block == m_selection.block();
   if (request != m_request) {

@@ -28,6 +28,7 @@ class BlockTableView : public View {
 
   void showModel(const ModelInfo& model) override;
   void showLimits(const core::MachineLimits& limits) override;
+  void showBeside(const LaneFrame* other) override;
   void showFrame(const Frame& frame) override;
   void refresh() override;
 
@@ -58,6 +59,7 @@ class BlockTableView : public View {
   QTimer m_pause;         // while it runs, the table stays as it is
   core::SeqId m_request;  // whose table is shown
   std::shared_ptr<const core::Snapshot> m_snapshot;
+  std::shared_ptr<const core::Snapshot> m_beside;  // the other lane's
 };
 
 }  // namespace inferoscope::gui

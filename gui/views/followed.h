@@ -6,7 +6,8 @@
 namespace inferoscope::gui {
 
 // The request to show where one is shown at a time: the chosen one; else `before` until it has ended; then the newest
-// that runs.
-core::SeqId followed(const core::Snapshot& snapshot, core::SeqId chosen, core::SeqId before);
+// that runs. In a comparison rather one that runs in both lanes: then both show the same.
+core::SeqId followed(const core::Snapshot& snapshot, core::SeqId chosen, core::SeqId before,
+                     const core::Snapshot* beside = nullptr);
 
 }  // namespace inferoscope::gui

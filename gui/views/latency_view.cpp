@@ -229,11 +229,6 @@ void LatencyView::setTicks(Chart& chart, double longest) {
           QSharedPointer<ShareTicker>::create(tickCount(height, kLineShare * metrics.height(), kMostShareTicks)));
 }
 
-bool LatencyView::eventFilter(QObject* watched, QEvent* event) {
-  if (event->type() == QEvent::Resize) QMetaObject::invokeMethod(this, &LatencyView::refresh, Qt::QueuedConnection);
-  return PlotView::eventFilter(watched, event);
-}
-
 QString LatencyView::explain(const QPoint& point) const {
   const auto at = std::ranges::find_if(m_charts, [&](const Chart& each) {
     return each.lanes[0].title->outerRect().united(each.rect->outerRect()).contains(point);

@@ -29,7 +29,6 @@ class LatencyView : public PlotView {
  protected:
   void applyTheme() override;
   QString explain(const QPoint& point) const override;
-  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   static constexpr std::size_t kNumPercentiles = 3;

@@ -62,7 +62,12 @@ void PlotView::changeEvent(QEvent* event) {
 }
 
 bool PlotView::eventFilter(QObject* watched, QEvent* event) {
-  if (watched != m_plot || event->type() != QEvent::ToolTip) return View::eventFilter(watched, event);
+  if (watched != m_plot) return View::eventFilter(watched, event);
+  // Another size has room for other words and ticks.
+  if (event->type() == QEvent::Resize)
+    QMetaObject::invokeMethod(
+        this, [this] { refresh(); }, Qt::QueuedConnection);
+  if (event->type() != QEvent::ToolTip) return View::eventFilter(watched, event);
   const auto* help = static_cast<QHelpEvent*>(event);
   QToolTip::showText(help->globalPos(), tipText(explain(help->pos())), m_plot);
   return true;

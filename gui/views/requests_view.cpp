@@ -7,6 +7,7 @@
 #include "gui/views/requests_layout.h"
 #include "gui/views/words.h"
 
+#include <QEvent>
 #include <QHeaderView>
 #include <QTableView>
 #include <QVBoxLayout>

@@ -73,6 +73,7 @@ void TokenStreamView::changeEvent(QEvent* event) {
 void TokenStreamView::showModel(const ModelInfo& model) {
   m_texts.clear();
   m_snapshot.reset();
+  m_beside.reset();
   m_request = {};
   m_shown_end = 0;
   m_random_weights = model.config.random_weights;
@@ -81,6 +82,10 @@ void TokenStreamView::showModel(const ModelInfo& model) {
 }
 
 void TokenStreamView::showLimits(const core::MachineLimits&) {}
+
+void TokenStreamView::showBeside(const LaneFrame* other) {
+  m_beside = other != nullptr ? other->snapshot : nullptr;
+}
 
 void TokenStreamView::showFrame(const Frame& frame) {
   const bool reset = m_snapshot && frame.snapshot && frame.snapshot->step_index < m_snapshot->step_index;
@@ -92,7 +97,7 @@ void TokenStreamView::showFrame(const Frame& frame) {
 
 void TokenStreamView::refresh() {
   if (!inSight() || !m_snapshot) return;
-  const core::SeqId request = followed(*m_snapshot, m_selection.request(), m_request);
+  const core::SeqId request = followed(*m_snapshot, m_selection.request(), m_request, m_beside.get());
   if (!request.valid()) {
     m_stack->showWords(tr("No request yet"));
     return;

@@ -22,6 +22,7 @@ class TokenStreamView : public View {
 
   void showModel(const ModelInfo& model) override;
   void showLimits(const core::MachineLimits& limits) override;
+  void showBeside(const LaneFrame* other) override;
   void showFrame(const Frame& frame) override;
   void refresh() override;
 
@@ -47,6 +48,7 @@ class TokenStreamView : public View {
   qsizetype m_shown_end = 0;  // how far
   bool m_random_weights = false;
   std::shared_ptr<const core::Snapshot> m_snapshot;
+  std::shared_ptr<const core::Snapshot> m_beside;  // the other lane's
 };
 
 }  // namespace inferoscope::gui

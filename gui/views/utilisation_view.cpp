@@ -71,6 +71,7 @@ void UtilisationView::buildStrips() {
   for (QCPGraph*& graph : m_prefill) {
     graph = m_plot->addGraph(strip(kTokens).rect->axis(QCPAxis::atBottom), strip(kTokens).rect->axis(QCPAxis::atLeft));
   }
+  m_plot->plotLayout()->setRowStretchFactor(2 * kCache + 1, 1.3);  // below it stand the times
   m_phase_bands = {addPhaseBand(kBandwidth), addPhaseBand(kCompute)};
   strip(kCache).rect->axis(QCPAxis::atBottom)->setTicker(QSharedPointer<UnitTicker>::create(tr(" s"), kTimeTicks));
 }

@@ -41,9 +41,11 @@ void grab(const gui::ViewRow& row, const Scene& scene, const QString& theme, con
     if (table != scene.frame->snapshot->tables.end()) selection.setBlock(table->blocks[table->blocks.size() / 2]);
   }
   for (int i = 0; i < scene.wheel; ++i) {
-    const QPointF middle = view->rect().center();
-    QWheelEvent notch(middle, view->mapToGlobal(middle), {}, QPoint(0, 120), {}, {}, Qt::NoScrollPhase, false);
-    QApplication::sendEvent(view.get(), &notch);
+    const QPoint middle = view->rect().center();
+    QWidget* under = view->childAt(middle) != nullptr ? view->childAt(middle) : view.get();
+    QWheelEvent notch(under->mapFrom(view.get(), middle), view->mapToGlobal(middle), {}, QPoint(0, 120), {}, {},
+                      Qt::NoScrollPhase, false);
+    QApplication::sendEvent(under, &notch);
   }
   QApplication::processEvents();
   const QString name = QStringLiteral("%1-%2-%3.png").arg(QLatin1String(row.id), theme, QLatin1String(scene.name));

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/views/followed.h"
 #include "gui/views/lane_panes.h"
 #include "gui/views/lanes.h"
 #include "tests/support/palettes.h"
 
 #include <QTest>
+
+#include <algorithm>
+#include <initializer_list>
 
 using namespace inferoscope;
 using namespace inferoscope::gui;
@@ -49,6 +53,31 @@ class TestLanes : public QObject {
     QVERIFY2(laneSettings(a, b).contains(QStringLiteral("paged")), qPrintable(laneSettings(a, b)));
     QVERIFY2(laneSettings(b, a).contains(QStringLiteral("contiguous, ")), qPrintable(laneSettings(b, a)));
     QVERIFY(laneSettings(b, a).contains(QLatin1Char('4')));
+  }
+
+  // Both lanes follow the newest request that runs in both, until it doesn't; a chosen one comes first.
+  void bothLanesFollowTheSame() {
+    const auto lane = [](std::initializer_list<int> running) {
+      core::Snapshot snapshot;
+      for (const int seq : {1, 2, 3, 4}) {
+        const bool runs = std::ranges::find(running, seq) != running.end();
+        core::RequestInfo request;
+        request.seq = core::SeqId{seq};
+        request.state = runs ? core::SeqState::kRunning : core::SeqState::kWaiting;
+        snapshot.requests.push_back(request);
+      }
+      return snapshot;
+    };
+    const core::Snapshot a = lane({1, 2, 4});
+    const core::Snapshot b = lane({1, 2, 3});
+    QCOMPARE(followed(a, {}, {}, &b), core::SeqId{2});
+    QCOMPARE(followed(b, {}, {}, &a), core::SeqId{2});
+    QCOMPARE(followed(a, {}, core::SeqId{1}, &b), core::SeqId{1});  // it stays
+    QCOMPARE(followed(a, {}, core::SeqId{4}, &b), core::SeqId{2});
+    QCOMPARE(followed(a, core::SeqId{3}, {}, &b), core::SeqId{3});
+    const core::Snapshot other = lane({3});
+    QCOMPARE(followed(a, {}, {}, &other), core::SeqId{4});  // none runs in both
+    QCOMPARE(followed(a, {}, core::SeqId{4}), core::SeqId{4});
   }
 
   // By colour and by form, in both themes.
