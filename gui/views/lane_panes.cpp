@@ -9,6 +9,8 @@
 #include <QEvent>
 #include <QPainter>
 
+#include <algorithm>
+
 namespace inferoscope::gui {
 
 // The name of a lane, what sets it apart, and its clock.
