@@ -89,6 +89,7 @@ void MainWindow::buildDocks() {
   m_compare = new ComparePanel(core::builtinPresets());
   m_verdict = new VerdictPanel;
   m_advice = new AdvicePanel;
+  m_allocators = new AllocatorsPanel;
   for (const ViewRow& row : viewCatalog()) {
     View* view = row.make(m_selection, this);
     m_views.push_back(view);
@@ -107,12 +108,14 @@ void MainWindow::buildDocks() {
   addDock(QStringLiteral("compare"), tr("Compare"), m_compare, QStringLiteral("Alt+C"));
   addDock(QStringLiteral("verdict"), tr("Verdict"), m_verdict, QStringLiteral("Alt+J"));
   addDock(QStringLiteral("advice"), tr("What would help most"), m_advice, QStringLiteral("Alt+H"));
+  addDock(QStringLiteral("allocators"), tr("Allocators"), m_allocators, QStringLiteral("Alt+O"));
 }
 
 // Which docks share a place, the first one in front. A low window has fewer places. A view that is named nowhere joins
 // those of cost.
 QList<QStringList> MainWindow::dockGroups(bool low) const {
-  QList<QStringList> groups = {{"workload"}, {"knobs", "compare", "model"}, {"kv-map", "block-table", "verdict"}};
+  QList<QStringList> groups = {
+      {"workload"}, {"knobs", "compare", "model"}, {"kv-map", "block-table", "allocators", "verdict"}};
   if (low) {
     groups += {{"batch-lanes", "requests", "waiting", "latency"}, {"token-stream", "ask"}};
   } else {
@@ -189,7 +192,7 @@ void MainWindow::buildMenus() {
   for (const ViewRow& row : viewCatalog())
     view->addAction(m_docks.value(QString::fromLatin1(row.id))->toggleViewAction());
   view->addSeparator();
-  for (const char* id : {"workload", "knobs", "model", "ask", "compare", "verdict", "advice"}) {
+  for (const char* id : {"workload", "knobs", "model", "ask", "compare", "verdict", "advice", "allocators"}) {
     view->addAction(m_docks.value(QString::fromLatin1(id))->toggleViewAction());
   }
   view->addSeparator();
@@ -206,6 +209,7 @@ void MainWindow::connectSession() {
     for (View* view : m_views) view->showModel(model);
     m_headline->showModel(model);
     m_model->showModel(model);
+    m_allocators->showModel(model);
     setWindowTitle(tr("%1 - Inferoscope").arg(QString::fromStdString(model.config.name)));
     rememberModel(QString::fromStdString(model.source));
     m_model->showRecent(recentModels());
@@ -259,6 +263,7 @@ void MainWindow::connectCompare() {
     m_selection.clear();
     for (View* view : m_views) view->showModel(*m_session.model());
     m_headline->showModel(*m_session.model());
+    m_allocators->showModel(*m_session.model());
   });
   connect(&m_session, &Session::modelLoaded, m_compare, &ComparePanel::showModel);
   connect(&m_session, &Session::optionsInForce, m_compare, &ComparePanel::showOptions);
@@ -391,6 +396,7 @@ void MainWindow::showRunState(RunState state) {
 void MainWindow::showFrame(const Frame& frame) {
   for (View* view : m_views) view->showFrame(frame);
   m_headline->showFrame(frame);
+  m_allocators->showFrame(frame);
   if (frame.dropped_steps > 0) {
     statusBar()->showMessage(tr("%n step record(s) dropped: the engine was faster than the window", nullptr,
                                 static_cast<int>(frame.dropped_steps)));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gui/panels/advice_panel.h"
+#include "gui/panels/allocators_panel.h"
 #include "gui/panels/compare_panel.h"
 #include "gui/panels/headline_panel.h"
 #include "gui/panels/knobs_panel.h"
@@ -83,6 +84,7 @@ class MainWindow : public QMainWindow {
   ComparePanel* m_compare = nullptr;
   VerdictPanel* m_verdict = nullptr;
   AdvicePanel* m_advice = nullptr;
+  AllocatorsPanel* m_allocators = nullptr;
   std::vector<View*> m_views;
   QMap<QString, QDockWidget*> m_docks;  // by id
   QTimer m_progress_timer;

@@ -155,11 +155,13 @@ void Calibration::add(const StepRecord& step, const MachineLimits& limits) {
   m_software_ns += static_cast<double>(step.duration_ns - step.kernel_ns);
   for (const OpRecord& op : step.ops) {
     const double floor_ns = workOf(op, limits).floor_ns;
-    for (const std::string& key : {std::string(op.kernel), keyOf(op)}) {
-      Sum& sum = m_by_kernel[key];
+    const auto addTo = [&](Sum& sum) {
       sum.measured_ns += static_cast<double>(op.duration_ns);
       sum.floor_ns += floor_ns;
-    }
+    };
+    addTo(m_by_kernel[std::string(op.kernel)]);
+    addTo(m_by_kernel[keyOf(op)]);
+    if (!isNaive(op.kernel)) addTo(m_all);
   }
 }
 
@@ -171,7 +173,12 @@ double Calibration::predictNs(const OpRecord& op, const MachineLimits& limits) c
       return floor_ns * found->second.measured_ns / found->second.floor_ns;
     }
   }
-  return floor_ns * (op.kernel.find("naive") == std::string_view::npos ? kUnseen : kUnseenNaive);
+  return unseenNs(op, floor_ns);
+}
+
+double Calibration::unseenNs(const OpRecord& op, double floor_ns) const {
+  const double seen = m_all.floor_ns > 0 ? m_all.measured_ns / m_all.floor_ns : 0;
+  return floor_ns * std::max(kUnseen, seen) * (isNaive(op.kernel) ? kNaive : 1);
 }
 
 double Calibration::softwareNs() const {

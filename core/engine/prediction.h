@@ -20,12 +20,12 @@ namespace inferoscope::core {
 using LimitsOf = std::function<MachineLimits(int num_threads)>;
 
 // How much longer than its floor each kernel takes on this machine, learned from steps that were measured. A kernel
-// that was never seen is taken as kUnseen times its floor, a naive one as kUnseenNaive: what switching to it would
-// bring is a guess, and said to be one.
+// that was never seen is taken to be as far from its floor as those that were, a naive one kNaive times as far: what
+// switching to it would bring is a guess, and said to be one.
 class Calibration {
  public:
-  static constexpr double kUnseen = 1.5;
-  static constexpr double kUnseenNaive = 8;
+  static constexpr double kUnseen = 1.5;  // times the floor, at least
+  static constexpr double kNaive = 5;
 
   void add(const StepRecord& step, const MachineLimits& limits);
 
@@ -41,8 +41,11 @@ class Calibration {
   };
   // A kernel serves one token another way than many: both are kept apart.
   static std::string keyOf(const OpRecord& op);
+  static bool isNaive(std::string_view kernel) { return kernel.find("naive") != std::string_view::npos; }
+  double unseenNs(const OpRecord& op, double floor_ns) const;
 
   std::map<std::string, Sum> m_by_kernel;  // and by op and kind of step, see keyOf
+  Sum m_all;                               // but the naive ones
   double m_software_ns = 0;
   int m_num_steps = 0;
 };

@@ -2,6 +2,7 @@
 #include "gui/panels/verdict_panel.h"
 
 #include "core/observe/compared_metrics.h"
+#include "gui/paint/marks.h"
 #include "gui/paint/metrics.h"
 #include "gui/paint/number_format.h"
 
@@ -118,6 +119,7 @@ void VerdictPanel::buildUi() {
   m_table->setObjectName(QStringLiteral("figures"));
   m_table->setAccessibleName(tr("Figures of both lanes"));
   m_table->setRootIsDecorated(false);
+  m_table->setFont(smallFont(font()));
   m_table->setAlternatingRowColors(true);
   m_table->setFrameShape(QFrame::NoFrame);
   m_table->setSelectionMode(QAbstractItemView::NoSelection);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/engine/preset.h"
 #include "gui/panels/advice_panel.h"
+#include "gui/panels/allocators_panel.h"
 #include "gui/panels/compare_panel.h"
 #include "gui/panels/headline_panel.h"
 #include "gui/panels/knobs_panel.h"
@@ -11,6 +12,7 @@
 #include "gui/panels/workload_panel.h"
 #include "tests/support/frames.h"
 
+#include <qcustomplot.h>
 #include <QClipboard>
 #include <QSignalSpy>
 #include <QtTest>
@@ -594,6 +596,27 @@ class TestPanels : public QObject {
     QCOMPARE(measure.front().at(0).toString(), QStringLiteral("attention"));
     panel.showRefusal(QStringLiteral("nothing has run yet"));
     QVERIFY(shownBy(panel).contains(QStringLiteral("nothing has run yet")));
+  }
+
+  // ---- Allocators --------------------------------------------------------------------------------------------------
+
+  // What pieces of memory would make of the sequences that the engine pages.
+  void allocatorsRunBesideTheEngine() {
+    gui::AllocatorsPanel panel;
+    panel.resize(500, 300);
+    panel.showModel(tests::toyModel());
+    panel.show();
+    auto* plot = panel.findChild<QCustomPlot*>();
+    QCOMPARE(plot->graphCount(), static_cast<int>(core::shadowPolicies().size()));
+    gui::Frame frame = tests::fullFrame();
+    for (int i = 0; i < 3; ++i) {
+      panel.showFrame(frame);
+      frame = tests::nextFrame(frame);
+    }
+    QVERIFY(plot->graph(0)->dataCount() > 1);
+    QVERIFY(plot->graph(0)->data()->at(0)->value > plot->graph(4)->data()->at(0)->value);  // contiguous, paged 16
+    panel.showModel(tests::toyModel());
+    QCOMPARE(plot->graph(0)->dataCount(), 0);
   }
 };
 
