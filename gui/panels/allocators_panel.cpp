@@ -2,6 +2,7 @@
 #include "gui/panels/allocators_panel.h"
 
 #include "core/engine/kv_plan.h"
+#include "gui/paint/marks.h"
 #include "gui/paint/number_format.h"
 #include "gui/paint/plot_style.h"
 #include "gui/paint/theme.h"
@@ -48,7 +49,8 @@ AllocatorsPanel::AllocatorsPanel(QWidget* parent) : QWidget(parent), m_plot(new 
   layout->setContentsMargins(0, 0, 0, 0);
   layout->addWidget(m_plot, 1);
   layout->addWidget(m_legend);
-  m_plot->setMinimumSize(160, 90);
+  m_plot->setMinimumSize(160, 60);
+  m_legend->setFont(smallFont(font()));
   m_plot->yAxis->setRange(0, 100);
   m_plot->yAxis->setTicker(QSharedPointer<UnitTicker>::create(tr("%"), 5));
   m_plot->xAxis->setTicker(QSharedPointer<UnitTicker>::create(tr(" s"), 6));
@@ -90,7 +92,8 @@ void AllocatorsPanel::addPoint(const core::Snapshot& snapshot) {
   m_num_running =
       static_cast<int>(std::ranges::count(snapshot.requests, core::SeqState::kRunning, &core::RequestInfo::state));
   for (std::size_t i = 0; i < m_curves.size(); ++i) {
-    m_curves[i].waste.push_back(100 * points[i].use.waste());
+    const core::KvUse& use = points[i].use;
+    m_curves[i].waste.push_back(use.held() > 0 ? 100 * use.waste() : std::nan(""));  // a gap: it holds nothing
     m_curves[i].num_held = points[i].num_held;
   }
   if (m_seconds.size() > kMostPoints) thin();
@@ -114,12 +117,11 @@ void AllocatorsPanel::refresh() {
     const Curve& curve = m_curves[i];
     curve.graph->setData(m_seconds, curve.waste, true);
     const QString name = QString::fromStdString(curve.policy.name());
+    const QString held = tr("Now it would hold %1 of the %2 sequences that run.")
+                             .arg(countText(curve.num_held), countText(m_num_running));
     items.push_back({.color = colorOf(i, curve.policy, theme),
-                     .words = curve.waste.empty() ? name
-                                                  : tr("%1: %2, holds %3 of %4")
-                                                        .arg(name, shareText(curve.waste.back() / 100),
-                                                             countText(curve.num_held), countText(m_num_running)),
-                     .explanation = explain(curve.policy.kind)});
+                     .words = curve.waste.empty() ? name : tr("%1: %2").arg(name, shareText(curve.waste.back() / 100)),
+                     .explanation = explain(curve.policy.kind) + QStringLiteral(". ") + held});
   }
   m_legend->setItems(std::move(items));
   m_plot->xAxis->setRange(m_seconds.empty() ? 0 : m_seconds.front(),

@@ -611,9 +611,11 @@ class TestPanels : public QObject {
     gui::Frame frame = tests::fullFrame();
     for (int i = 0; i < 3; ++i) {
       panel.showFrame(frame);
-      frame = tests::nextFrame(frame);
+      auto later = std::make_shared<core::Snapshot>(*frame.snapshot);
+      later->lane_ns += 1'000'000'000;
+      frame.snapshot = later;
     }
-    QVERIFY(plot->graph(0)->dataCount() > 1);
+    QCOMPARE(plot->graph(0)->dataCount(), 3);
     QVERIFY(plot->graph(0)->data()->at(0)->value > plot->graph(4)->data()->at(0)->value);  // contiguous, paged 16
     panel.showModel(tests::toyModel());
     QCOMPARE(plot->graph(0)->dataCount(), 0);
