@@ -66,6 +66,11 @@ std::span<const Kernel<AddArgs>> kernelsFor(Device device) {
   return rowsOf(device, kCpu);
 }
 
+template <>
+std::span<const Kernel<SampleArgs>> kernelsFor(Device) {
+  return {};
+}
+
 Catalog catalogOf(Device device) {
   return {.embed = kernelsFor<EmbedArgs>(device),
           .rms_norm = kernelsFor<RmsNormArgs>(device),
@@ -74,7 +79,8 @@ Catalog catalogOf(Device device) {
           .kv_append = kernelsFor<KvAppendArgs>(device),
           .attention = kernelsFor<AttentionArgs>(device),
           .swiglu = kernelsFor<SwiGluArgs>(device),
-          .add = kernelsFor<AddArgs>(device)};
+          .add = kernelsFor<AddArgs>(device),
+          .sample = kernelsFor<SampleArgs>(device)};
 }
 
 Layout preferredLayout(Device device, WeightMatrix w) {

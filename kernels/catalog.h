@@ -29,6 +29,8 @@ template <>
 std::span<const Kernel<SwiGluArgs>> kernelsFor(Device device);
 template <>
 std::span<const Kernel<AddArgs>> kernelsFor(Device device);
+template <>
+std::span<const Kernel<SampleArgs>> kernelsFor(Device device);
 
 // The tables of one device together.
 struct Catalog {
@@ -40,6 +42,7 @@ struct Catalog {
   std::span<const Kernel<AttentionArgs>> attention;
   std::span<const Kernel<SwiGluArgs>> swiglu;
   std::span<const Kernel<AddArgs>> add;
+  std::span<const Kernel<SampleArgs>> sample;  // none: logits are brought to core's Sampler
 };
 
 // Of a device whose kernels are linked in: the CPU. Those of a module come with it.

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <math.h>  // expf and INFINITY under the same names on a GPU
+#include "kernels/host_device.h"
 
-#if defined(__CUDACC__)
-#define INFEROSCOPE_HOST_DEVICE __host__ __device__
-#else
-#define INFEROSCOPE_HOST_DEVICE
-#endif
+#include <math.h>  // expf and INFINITY under the same names on a GPU
 
 namespace inferoscope::kernels {
 

@@ -23,9 +23,10 @@ OpCost embedCost(const EmbedArgs& args) {
 }
 
 OpCost rmsNormCost(const RmsNormArgs& args) {
-  return {.flops = count(4, args.num_tokens, args.num_heads, args.dim),
+  const bool adds = args.add != nullptr;  // read one more, write one more
+  return {.flops = count(adds ? 5 : 4, args.num_tokens, args.num_heads, args.dim),
           .weights = floats(args.dim),
-          .activations = floats(2, args.num_tokens, args.num_heads, args.dim)};
+          .activations = floats(adds ? 4 : 2, args.num_tokens, args.num_heads, args.dim)};
 }
 
 OpCost linearCost(const LinearArgs& args) {
@@ -69,6 +70,16 @@ OpCost addCost(const AddArgs& args) {
     return {.flops = flops, .weights = floats(args.dim), .activations = floats(2, args.num_tokens, args.dim)};
   }
   return {.flops = flops, .activations = floats(3, args.num_tokens, args.dim)};
+}
+
+OpCost sampleCost(const SampleArgs& args) {
+  OpCost cost;
+  for (int row = 0; row < args.num_tokens; ++row) {
+    const bool draws = args.params[row].temperature >= kLeastTemperature;
+    cost.flops += std::uint64_t(args.num_ids) * (draws ? 5 : 1);
+    cost.activations += std::uint64_t(args.num_ids) * sizeof(float) + sizeof(std::int32_t);
+  }
+  return cost;
 }
 
 }  // namespace inferoscope::kernels

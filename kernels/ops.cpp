@@ -6,8 +6,8 @@
 namespace inferoscope::kernels {
 
 std::string_view opKindName(OpKind kind) {
-  static constexpr std::array<std::string_view, kNumOpKinds> kNames = {"embed",     "rms_norm",  "linear", "rope",
-                                                                       "kv_append", "attention", "swiglu", "add"};
+  static constexpr std::array<std::string_view, kNumOpKinds> kNames = {
+      "embed", "rms_norm", "linear", "rope", "kv_append", "attention", "swiglu", "add", "sample"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -12,8 +12,8 @@ namespace inferoscope::kernels {
 
 // Activations are f32, row-major. num_tokens rows of a step hold the tokens of all its sequences, one after the other.
 
-enum class OpKind : std::uint8_t { kEmbed, kRmsNorm, kLinear, kRope, kKvAppend, kAttention, kSwiGlu, kAdd };
-inline constexpr int kNumOpKinds = 8;
+enum class OpKind : std::uint8_t { kEmbed, kRmsNorm, kLinear, kRope, kKvAppend, kAttention, kSwiGlu, kAdd, kSample };
+inline constexpr int kNumOpKinds = 9;
 std::string_view opKindName(OpKind kind);  // "embed", "rms_norm", "linear", ...
 
 // How the rows of a matrix lie in memory.
@@ -42,7 +42,8 @@ struct EmbedArgs {
 };
 
 // out[i] = x[rows[i]] / rms(x[rows[i]]) * weight. `rows` picks the rows whose logits are wanted; null: all in order.
-// Heads are normed one by one, all with the same weight; their x may be out.
+// Heads are normed one by one, all with the same weight; their x may be out. With `add`, which may be out, x + add is
+// normed and kept in `sum`, which may be x: adding to the residual and norming it at once, of all rows in order.
 struct RmsNormArgs {
   static constexpr OpKind kKind = OpKind::kRmsNorm;
   const float* x;            // [*, num_heads, dim]
@@ -53,6 +54,8 @@ struct RmsNormArgs {
   int num_heads = 1;
   int dim;
   float epsilon;
+  const float* add = nullptr;  // [num_tokens, dim] or null
+  float* sum = nullptr;        // [num_tokens, dim] or null
 };
 
 // out = x * w^T
@@ -123,5 +126,38 @@ struct AddArgs {
   int dim;
   bool is_bias = false;  // the same y for every token
 };
+
+// How the next token of a row is picked: greedily, or by a draw from what the filters leave.
+struct SampleParams {
+  float temperature;      // too small to divide by: the largest logit, the lowest id on a tie
+  int top_k;              // 0: all
+  float top_p;            // the fewest, best ids whose probability reaches it
+  float min_p;            // drops ids below min_p times the best one's probability
+  std::uint64_t seed;     // with the position it names the random number: counter_random.h
+  std::int64_t position;  // of the new token in its sequence
+};
+inline constexpr float kLeastTemperature = 1e-6F;  // dividing by less overflows
+
+// A logit made another before: bias is added, then it is divided by the penalty if positive, else multiplied.
+struct LogitChange {
+  std::int32_t row;  // of the logits
+  std::int32_t id;
+  float bias;
+  float penalty;
+};
+
+// Picks a token a row, so that logits need not leave the device they lie on.
+struct SampleArgs {
+  static constexpr OpKind kKind = OpKind::kSample;
+  float* logits;               // [num_tokens, vocab_size]; the changes are made in place
+  const SampleParams* params;  // [num_tokens]
+  const LogitChange* changes;  // [num_changes]: a row's id once
+  std::int32_t* out;           // [num_tokens]: ids; kNoToken where a logit is NaN or infinity, or all are -infinity
+  int num_tokens;
+  int num_changes;
+  int vocab_size;
+  int num_ids;  // ids at and above are never picked
+};
+inline constexpr std::int32_t kNoToken = -1;
 
 }  // namespace inferoscope::kernels

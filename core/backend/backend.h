@@ -8,8 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -57,6 +59,13 @@ class Backend {
   virtual void resetMarks() = 0;
   virtual void mark() = 0;
   virtual std::span<const std::int64_t> times() = 0;
+
+  // Empty while the device works, else what broke it: then nothing on it can be used, and whoever opens it again starts
+  // it anew. Waits for the device.
+  virtual std::string failure() { return {}; }
+
+  // Share of time in which the device was busy lately, as its driver reports it; none: it reports nothing.
+  virtual std::optional<double> utilisation() { return std::nullopt; }
 
   // Measures the ceilings with the present number of threads; about a second. Throws Cancelled.
   virtual MachineLimits probe(std::stop_token stop) = 0;

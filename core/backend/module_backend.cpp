@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/module_backend.h"
 
+#include "core/backend/gpu_utilisation.h"
 #include "core/error.h"
 #include "kernels/cuda/module.h"
 
@@ -77,8 +78,8 @@ class DeviceBuffer : public Buffer {
 
 class ModuleBackend : public Backend {
  public:
-  ModuleBackend(const cuda::Module& module, std::string id, int device_index)
-      : m_module(module), m_id(std::move(id)), m_queue(module.open(device_index)) {}
+  ModuleBackend(const cuda::Module& module, std::string id, int device_index, const cuda::DeviceInfo& info)
+      : m_module(module), m_id(std::move(id)), m_queue(module.open(device_index)), m_utilisation(info.pci_bus_id) {}
 
   std::string_view id() const override { return m_id; }
   kernels::Device device() const override { return m_module.device; }
@@ -137,6 +138,16 @@ class ModuleBackend : public Backend {
     return m_times;
   }
 
+  std::optional<double> utilisation() override { return m_utilisation.read(); }
+  std::string failure() override {
+    try {
+      m_queue->wait();
+      return {};
+    } catch (const cuda::DeviceError& error) {
+      return fmt::format("{} broke ({}); open the model again to start it anew", m_id, error.what());
+    }
+  }
+
   // Ceilings of the device: copies count what they read and write; the peak is that of halves with float sums.
   MachineLimits probe(std::stop_token stop) override {
     const cuda::DeviceCeilings ceilings = m_queue->probe();
@@ -158,19 +169,21 @@ class ModuleBackend : public Backend {
   std::shared_ptr<cuda::Queue> m_queue;
   std::shared_ptr<Buffer> m_scratch;
   std::vector<std::int64_t> m_times;
+  GpuUtilisation m_utilisation;
 };
 
 std::unique_ptr<Backend> openDevice(const char* library, std::string id, int index) {
   const cuda::Module& module = openModule(library);
   std::string why;
-  const std::size_t count = module.devices(why).size();
+  const std::vector<cuda::DeviceInfo> devices = module.devices(why);
+  const std::size_t count = devices.size();
   if (count == 0) throw Error(fmt::format("{}: {}", id, why));
   if (std::cmp_greater_equal(index, count)) {
     throw Error(
         fmt::format("{}: there {} only {} such device{}", id, count == 1 ? "is" : "are", count, count == 1 ? "" : "s"));
   }
   try {
-    return std::make_unique<ModuleBackend>(module, std::move(id), index);
+    return std::make_unique<ModuleBackend>(module, std::move(id), index, devices[static_cast<std::size_t>(index)]);
   } catch (const cuda::DeviceError& error) {
     throw Error(fmt::format("{}{}: {}", kCudaPrefix, index, error.what()));
   }

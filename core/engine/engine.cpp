@@ -7,6 +7,7 @@
 #include "core/engine/reply.h"
 #include "core/engine/step_record.h"
 #include "core/error.h"
+#include "core/run/device_sampler.h"
 #include "core/run/forward.h"
 #include "core/run/kernel_set.h"
 #include "core/run/op_runner.h"
@@ -60,18 +61,21 @@ struct Engine::Impl {
         kv(makeKvCache(*model, *backend, plan)),
         scheduler(schedulerConfig(options, plan)),
         ops(*backend, chooseKernels(backend->catalog(), options)),
-        workspace(model->config, *backend) {
-    progress->ops_total = numOps(model->config);
+        workspace(model->config, *backend),
+        device_sampler(model->config.vocab_size, model->config.num_tokens, *backend) {
+    progress->ops_total = numOps(model->config) + (device_sampler.canSample(ops) ? 1 : 0);
   }
 
   std::string apply(const EngineOptions& wanted);
   std::string refusal(const Request& request) const;
 
-  std::span<const float> compute(const Batch& batch, std::stop_token stop);
-  std::vector<SampledToken> sample(const Batch& batch, std::span<const float> logits);
-  SampledToken sampleEntry(const BatchEntry& entry, std::span<const float> row);
+  void compute(const Batch& batch, std::stop_token stop);
+  std::vector<SampledToken> sample(const Batch& batch);
+  std::vector<Sampler::Result> pick(std::span<const DeviceSampler::Ask> asks);
+  SampledToken take(const BatchEntry& entry, const Sampler::Result& result);
+  std::span<const float> logitRow(std::span<const float> rows, int row) const;
   void keepRow(SeqId seq, std::span<const float> row);
-  void failBatch(const Batch& batch, const std::string& error);
+  std::string fail(const Batch& batch, const std::string& error);
 
   void emitText(const Batch& batch, std::span<const SeqId> finished);
   void endReply(SeqId seq);
@@ -88,11 +92,13 @@ struct Engine::Impl {
   OpRunner ops;
   Workspace workspace;
   Sampler sampler;
+  DeviceSampler device_sampler;
 
   std::map<SeqId, Reply> replies;  // of the active requests
   std::vector<TextDelta> texts;    // not taken yet
   std::map<SeqId, std::vector<float>> logits;
   bool keep_logits = false;
+  std::string device_failure;  // then nothing works any more
 
   std::shared_ptr<StepProgress> progress = std::make_shared<StepProgress>();
   std::int64_t lane_ns = 0;
@@ -129,55 +135,85 @@ std::shared_ptr<const StepRecord> Engine::step(std::stop_token stop) {
   const int num_blocks_used = e.scheduler.pool().numBlocks() - e.scheduler.pool().numFree();
 
   std::vector<SampledToken> sampled;
+  std::vector<OpRecord> op_records;
   try {
-    sampled = e.sample(batch, e.compute(batch, std::move(stop)));
+    e.compute(batch, std::move(stop));
+    sampled = e.sample(batch);
+    op_records = e.ops.finish();  // waits for the device: what broke there is known before anything counts
   } catch (const Cancelled&) {
     e.scheduler.abandon(batch);
     return nullptr;
   } catch (const std::exception& error) {
-    e.failBatch(batch, error.what());
-    throw Error(error.what());
+    throw Error(e.fail(batch, error.what()));
   }
 
   const std::vector<SeqId> finished = e.scheduler.commit(batch, sampled, e.lane_ns + e.time() - began);
   e.emitText(batch, finished);
 
-  auto record = std::make_shared<StepRecord>(makeStepRecord(batch, sampled, finished, e.ops.finish()));
+  auto record = std::make_shared<StepRecord>(makeStepRecord(batch, sampled, finished, std::move(op_records)));
   record->step_index = e.num_steps;
   record->start_ns = e.lane_ns;
   record->num_threads = e.backend->numThreads();
   record->num_blocks = e.scheduler.pool().numBlocks();
   record->num_blocks_used = num_blocks_used;
   record->process_cpu_s = processCpuSeconds() - cpu_began;
+  record->gpu_busy = e.backend->utilisation();
   record->duration_ns = e.time() - began;
   e.count(*record);
   return record;
 }
 
-std::span<const float> Engine::Impl::compute(const Batch& batch, std::stop_token stop) {
+void Engine::Impl::compute(const Batch& batch, std::stop_token stop) {
   if (const int wanted = numThreads(options); backend->numThreads() != wanted) backend->setThreads(wanted);
   progress->ops_done = 0;
   ops.begin(std::move(stop), &progress->ops_done);
   if (options.cuda_graphs && batch.numTokens() == batch.numSeqs()) backend->beginGraph();
-  return forward(*model, batch, *kv, ops, workspace);
+  forwardOnDevice(*model, batch, *kv, ops, workspace);
 }
 
-std::vector<SampledToken> Engine::Impl::sample(const Batch& batch, std::span<const float> rows) {
-  const auto vocab_size = static_cast<std::size_t>(model->config.vocab_size);
+std::vector<SampledToken> Engine::Impl::sample(const Batch& batch) {
+  std::vector<DeviceSampler::Ask> asks(batch.logit_rows.size());
+  for (const BatchEntry& entry : batch.entries) {
+    if (!entry.samples) continue;
+    const Sequence& sequence = *scheduler.find(entry.seq);
+    asks[static_cast<std::size_t>(entry.logit_row)] = {&sequence.request.sampling, sequence.tokens,
+                                                       sequence.numTokens()};
+  }
+  if (keep_logits) {
+    const std::span<const float> rows = workspace.logitsOnHost(static_cast<int>(asks.size()));
+    for (const BatchEntry& entry : batch.entries) {
+      if (entry.samples) keepRow(entry.seq, logitRow(rows, entry.logit_row));
+    }
+  }
+  const std::vector<Sampler::Result> picked = pick(asks);
   std::vector<SampledToken> sampled(batch.entries.size());
   for (std::size_t i = 0; i < sampled.size(); ++i) {
     const BatchEntry& entry = batch.entries[i];
-    if (!entry.samples) continue;
-    sampled[i] = sampleEntry(entry, rows.subspan(static_cast<std::size_t>(entry.logit_row) * vocab_size, vocab_size));
+    if (entry.samples) sampled[i] = take(entry, picked[static_cast<std::size_t>(entry.logit_row)]);
   }
   return sampled;
 }
 
-SampledToken Engine::Impl::sampleEntry(const BatchEntry& entry, std::span<const float> row) {
-  if (keep_logits) keepRow(entry.seq, row);
-  const Sequence& sequence = *scheduler.find(entry.seq);
-  const Sampler::Result result =
-      sampler.sample(row, model->config.num_tokens, sequence.request.sampling, sequence.tokens, sequence.numTokens());
+// By row of the logits.
+std::vector<Sampler::Result> Engine::Impl::pick(std::span<const DeviceSampler::Ask> asks) {
+  if (device_sampler.canSample(ops)) return device_sampler.sample(workspace.logits, asks, ops);
+  const auto num_rows = static_cast<int>(asks.size());
+  const std::span<const float> rows = workspace.logitsOnHost(num_rows);
+  std::vector<Sampler::Result> picked;
+  for (int row = 0; row < num_rows; ++row) {
+    const DeviceSampler::Ask& ask = asks[static_cast<std::size_t>(row)];
+    picked.push_back(
+        sampler.sample(logitRow(rows, row), model->config.num_tokens, *ask.params, ask.history, ask.position));
+  }
+  return picked;
+}
+
+std::span<const float> Engine::Impl::logitRow(std::span<const float> rows, int row) const {
+  const auto vocab_size = static_cast<std::size_t>(model->config.vocab_size);
+  return rows.subspan(static_cast<std::size_t>(row) * vocab_size, vocab_size);
+}
+
+SampledToken Engine::Impl::take(const BatchEntry& entry, const Sampler::Result& result) {
   if (!result.error.empty()) return {.token = -1, .finish = FinishReason::kError, .error = result.error};
   const FinishReason finish = replies.at(entry.seq).push(result.token, *model->tokenizer);
   return {.token = result.token, .finish = finish, .error = {}};
@@ -188,13 +224,23 @@ void Engine::Impl::keepRow(SeqId seq, std::span<const float> row) {
   logits[seq].assign(row.begin(), row.end());
 }
 
-// The engine stays usable: nothing of the step counts, its requests end with the error.
-void Engine::Impl::failBatch(const Batch& batch, const std::string& error) {
+// Nothing of the step counts, and its requests end with the error, which is returned. The engine stays usable, unless
+// the device does not: then all requests end.
+std::string Engine::Impl::fail(const Batch& batch, const std::string& error) {
   scheduler.abandon(batch);
-  for (const BatchEntry& entry : batch.entries) {
-    scheduler.finish(entry.seq, FinishReason::kError, error);
-    endReply(entry.seq);
+  device_failure = backend->failure();
+  const std::string& told = device_failure.empty() ? error : device_failure;
+  std::vector<SeqId> ended;
+  for (const BatchEntry& entry : batch.entries) ended.push_back(entry.seq);
+  if (!device_failure.empty()) {
+    ended.clear();
+    for (const auto& [seq, reply] : replies) ended.push_back(seq);
   }
+  for (const SeqId seq : ended) {
+    scheduler.finish(seq, FinishReason::kError, told);
+    endReply(seq);
+  }
+  return told;
 }
 
 void Engine::Impl::emitText(const Batch& batch, std::span<const SeqId> finished) {
@@ -239,6 +285,7 @@ Submitted Engine::submit(Request request) {
 }
 
 std::string Engine::Impl::refusal(const Request& request) const {
+  if (!device_failure.empty()) return device_failure;
   const ModelConfig& config = model->config;
   const auto outside = [&](TokenId id) { return id < 0 || id >= config.vocab_size; };
   if (const auto bad = std::ranges::find_if(request.prompt, outside); bad != request.prompt.end()) {
@@ -288,6 +335,7 @@ std::string Engine::apply(const EngineOptions& options) {
 // Whatever can fail comes first: until the scheduler has agreed, nothing has changed.
 std::string Engine::Impl::apply(const EngineOptions& wanted) {
   if (wanted == options) return {};
+  if (!device_failure.empty()) return device_failure;
   if (wanted.device != options.device) return "device: the weights lie on " + options.device + "; open the model anew";
   KernelSet kernels = chooseKernels(backend->catalog(), wanted);
   if (wanted.linear != options.linear) {

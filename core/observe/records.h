@@ -6,6 +6,7 @@
 #include "kernels/ops.h"
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -66,10 +67,11 @@ struct WaitEntry {
 // One step of an engine: what it decided, what it did, and how long each part took.
 struct StepRecord {
   std::int64_t step_index = 0;
-  std::int64_t start_ns = 0;     // on the lane's clock
-  std::int64_t duration_ns = 0;  // schedule + forward + sample + commit
-  std::int64_t kernel_ns = 0;    // sum over ops; the rest of duration_ns is software
-  double process_cpu_s = 0;      // CPU time of the whole process during the step, all threads
+  std::int64_t start_ns = 0;       // on the lane's clock
+  std::int64_t duration_ns = 0;    // schedule + forward + sample + commit
+  std::int64_t kernel_ns = 0;      // sum over ops; the rest of duration_ns is software
+  double process_cpu_s = 0;        // CPU time of the whole process during the step, all threads
+  std::optional<double> gpu_busy;  // "utilisation" as the GPU's driver reports it, 0..1; none: it says nothing
   int num_threads = 0;
   std::int32_t num_prefill_tokens = 0;
   std::int32_t num_decode_tokens = 0;

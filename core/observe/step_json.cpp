@@ -63,6 +63,7 @@ Json stepJson(const StepRecord& step) {
           {"duration_ns", step.duration_ns},
           {"kernel_ns", step.kernel_ns},
           {"process_cpu_s", step.process_cpu_s},
+          {"gpu_busy", step.gpu_busy ? Json(*step.gpu_busy) : Json()},
           {"num_threads", step.num_threads},
           {"num_prefill_tokens", step.num_prefill_tokens},
           {"num_decode_tokens", step.num_decode_tokens},

@@ -12,6 +12,10 @@ void add(Verdict& verdict, const StepRecord& step, const MachineLimits& limits) 
   verdict.num_tokens += verdict.phase == Phase::kPrefill ? step.num_prefill_tokens : step.num_decode_tokens;
   verdict.cost += step.cost;
   verdict.process_cpu_s += step.process_cpu_s;
+  if (step.gpu_busy) {
+    verdict.gpu_busy_ns += *step.gpu_busy * static_cast<double>(step.duration_ns);
+    verdict.gpu_known_ns += step.duration_ns;
+  }
   verdict.num_threads = step.num_threads;
   for (const OpRecord& op : step.ops) {
     const Roof roof = roofOf(op.cost, limits);
@@ -51,6 +55,11 @@ std::optional<double> Verdict::computeUse() const {
   return roof.compute_ns / static_cast<double>(measured_ns);
 }
 
+std::optional<double> Verdict::gpuBusy() const {
+  if (gpu_known_ns <= 0) return std::nullopt;
+  return gpu_busy_ns / static_cast<double>(gpu_known_ns);
+}
+
 std::optional<Verdict> judge(std::span<const std::shared_ptr<const StepRecord>> steps, Phase phase,
                              const MachineLimits& limits) {
   Verdict verdict;
@@ -65,13 +74,14 @@ std::optional<Verdict> judge(std::span<const std::shared_ptr<const StepRecord>> 
 
 std::string headline(const Verdict& verdict, const MachineLimits& limits) {
   const char* phase = verdict.phase == Phase::kPrefill ? "PREFILL" : "DECODE";
-  const double busy = 100 * verdict.processBusy();
+  const std::string gpu = verdict.gpuBusy() ? fmt::format(", GPU: {:.0f}% busy", 100 * *verdict.gpuBusy()) : "";
+  const std::string busy = fmt::format("process: {:.0f}% busy{}", 100 * verdict.processBusy(), gpu);
   if (!limits.measured()) {
-    return fmt::format("{}: {:.1f} GB/s, {:.0f} GFLOP/s (process: {:.0f}% busy)", phase,
-                       verdict.bytesPerSecond() * 1e-9, verdict.flopPerSecond() * 1e-9, busy);
+    return fmt::format("{}: {:.1f} GB/s, {:.0f} GFLOP/s ({})", phase, verdict.bytesPerSecond() * 1e-9,
+                       verdict.flopPerSecond() * 1e-9, busy);
   }
-  return fmt::format("{}: {}, {:.0f}% of {:.1f} GB/s, {:.0f}% of {} (process: {:.0f}% busy)", phase,
-                     boundName(verdict.bound), 100 * verdict.bandwidthUse().value_or(0), limits.read_bytes_per_s * 1e-9,
+  return fmt::format("{}: {}, {:.0f}% of {:.1f} GB/s, {:.0f}% of {} ({})", phase, boundName(verdict.bound),
+                     100 * verdict.bandwidthUse().value_or(0), limits.read_bytes_per_s * 1e-9,
                      100 * verdict.computeUse().value_or(0), computeCeiling(verdict, limits), busy);
 }
 

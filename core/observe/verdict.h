@@ -25,6 +25,8 @@ struct Verdict {
   double floor_ns = 0;           // sum over the ops of the larger of the two
   kernels::OpCost cost;
   double process_cpu_s = 0;
+  double gpu_busy_ns = 0;  // of the steps whose share is known
+  std::int64_t gpu_known_ns = 0;
   int num_threads = 0;
 
   double seconds() const { return static_cast<double>(measured_ns) * 1e-9; }
@@ -36,6 +38,8 @@ struct Verdict {
   std::optional<double> computeUse() const;
   // Of the threads that computed; over 1 where others of the process ran too.
   double processBusy() const { return process_cpu_s / seconds() / num_threads; }
+  // As the GPU's driver reports it: that a kernel ran, however little of the device it used.
+  std::optional<double> gpuBusy() const;
 };
 
 // The phase's steps among `steps`; none if there are none.
@@ -43,7 +47,8 @@ std::optional<Verdict> judge(std::span<const std::shared_ptr<const StepRecord>> 
                              const MachineLimits& limits);
 
 // "DECODE: bandwidth-bound, 81% of 34.0 GB/s, 14% of 194 GFLOP/s (process: 100% busy)". Without measured ceilings
-// there are no percentages: "DECODE: 27.5 GB/s, 27 GFLOP/s (process: 100% busy)".
+// there are no percentages: "DECODE: 27.5 GB/s, 27 GFLOP/s (process: 100% busy)". On a GPU whose driver tells:
+// "(process: 100% busy, GPU: 98% busy)".
 std::string headline(const Verdict& verdict, const MachineLimits& limits);
 
 }  // namespace inferoscope::core

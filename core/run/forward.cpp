@@ -94,6 +94,23 @@ struct Pass {
     ops.run(name, layer, AddArgs{.x = ws.hidden, .y = y, .num_tokens = num_tokens, .dim = config.model_dim});
   }
 
+  // Adds y to the residual and norms it: in one op where the device has such a kernel.
+  void addAndNorm(std::string_view add_name, int layer, std::string_view norm_name, int norm_layer, const float* y,
+                  const float* weight) const {
+    const RmsNormArgs both{.x = ws.hidden,
+                           .weight = weight,
+                           .rows = nullptr,
+                           .out = ws.normed,
+                           .num_tokens = num_tokens,
+                           .dim = config.model_dim,
+                           .epsilon = config.norm_epsilon,
+                           .add = y,
+                           .sum = ws.hidden};
+    if (ops.canRun(both)) return ops.run(norm_name, norm_layer, both);
+    addToHidden(add_name, layer, y);
+    norm(norm_name, norm_layer, weight);
+  }
+
   PagedKvView cacheOf(int layer) const {
     PagedKvView view = kv.layer(layer);
     view.block_tables = batch.block_tables.data();
@@ -103,8 +120,8 @@ struct Pass {
     return view;
   }
 
+  // Of ws.normed, to there.
   void attention(int layer, const LayerWeights& w) const {
-    norm("attn_norm", layer, w.attn_norm);
     linear("attn_q", layer, w.attn_q, ws.normed, ws.q);
     linear("attn_k", layer, w.attn_k, ws.normed, ws.k);
     linear("attn_v", layer, w.attn_v, ws.normed, ws.v);
@@ -136,11 +153,10 @@ struct Pass {
                           .num_heads = config.num_heads,
                           .scale = 1.0F / std::sqrt(static_cast<float>(config.head_dim))});
     linear("attn_output", layer, w.attn_output, ws.attended, ws.normed);
-    addToHidden("attn_add", layer, ws.normed);
   }
 
+  // Of ws.normed, to there.
   void feedForward(int layer, const LayerWeights& w) const {
-    norm("ffn_norm", layer, w.ffn_norm);
     linear("ffn_gate", layer, w.ffn_gate, ws.normed, ws.gate);
     linear("ffn_up", layer, w.ffn_up, ws.normed, ws.up);
     ops.run(
@@ -148,7 +164,6 @@ struct Pass {
         SwiGluArgs{
             .gate = ws.gate, .up = ws.up, .out = ws.gate, .num_tokens = num_tokens, .hidden_dim = config.hidden_dim});
     linear("ffn_down", layer, w.ffn_down, ws.gate, ws.normed);
-    addToHidden("ffn_add", layer, ws.normed);
   }
 
   // Only the rows whose next token is wanted: the output matrix is the largest of a small model.
@@ -210,6 +225,11 @@ int numOps(const ModelConfig& config) {
 
 std::span<const float> forward(const Model& model, const Batch& batch, const KvCache& kv, OpRunner& ops,
                                Workspace& workspace) {
+  forwardOnDevice(model, batch, kv, ops, workspace);
+  return workspace.logitsOnHost(static_cast<int>(batch.logit_rows.size()));
+}
+
+void forwardOnDevice(const Model& model, const Batch& batch, const KvCache& kv, OpRunner& ops, Workspace& workspace) {
   const int num_logit_rows = static_cast<int>(batch.logit_rows.size());
   workspace.reserve(batch.numTokens(), num_logit_rows);
   const Pass pass{model.config, model, batch, kv, ops, workspace, batch.numTokens()};
@@ -219,13 +239,20 @@ std::span<const float> forward(const Model& model, const Batch& batch, const KvC
                     .token_ids = batch.token_ids.data(),
                     .out = workspace.hidden,
                     .num_tokens = pass.num_tokens});
+  pass.norm("attn_norm", 0, model.layers.front().attn_norm);
   for (int layer = 0; layer < model.config.num_layers; ++layer) {
     const LayerWeights& weights = model.layers[static_cast<std::size_t>(layer)];
     pass.attention(layer, weights);
+    pass.addAndNorm("attn_add", layer, "ffn_norm", layer, workspace.normed, weights.ffn_norm);
     pass.feedForward(layer, weights);
+    if (layer + 1 == model.config.num_layers) {
+      pass.addToHidden("ffn_add", layer, workspace.normed);
+    } else {
+      const LayerWeights& next = model.layers[static_cast<std::size_t>(layer) + 1];
+      pass.addAndNorm("ffn_add", layer, "attn_norm", layer + 1, workspace.normed, next.attn_norm);
+    }
   }
   if (num_logit_rows > 0) pass.output();
-  return workspace.logitsOnHost(num_logit_rows);
 }
 
 }  // namespace inferoscope::core

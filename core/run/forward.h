@@ -49,5 +49,7 @@ int numOps(const ModelConfig& config);
 // the logits of batch.logit_rows, [num_logit_rows, vocab_size], valid until the next call. Throws Cancelled.
 std::span<const float> forward(const Model& model, const Batch& batch, const KvCache& kv, OpRunner& ops,
                                Workspace& workspace);
+// The same, but the logits stay on the device: workspace.logits.
+void forwardOnDevice(const Model& model, const Batch& batch, const KvCache& kv, OpRunner& ops, Workspace& workspace);
 
 }  // namespace inferoscope::core

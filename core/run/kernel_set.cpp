@@ -53,7 +53,8 @@ KernelSet chooseKernels(const kernels::Catalog& catalog, const EngineOptions& op
           .kv_append = allRows(catalog.kv_append),
           .attention = rowsByChoice(catalog.attention, "attention", options.attention),
           .swiglu = allRows(catalog.swiglu),
-          .add = allRows(catalog.add)};
+          .add = allRows(catalog.add),
+          .sample = allRows(catalog.sample)};
 }
 
 KernelSet chooseKernels(kernels::Device device, const EngineOptions& options) {

@@ -22,6 +22,7 @@ struct KernelSet {
   Rows<kernels::AttentionArgs> attention;
   Rows<kernels::SwiGluArgs> swiglu;
   Rows<kernels::AddArgs> add;
+  Rows<kernels::SampleArgs> sample;  // may be none
 };
 
 // Throws Error if no row of the device has the choice, naming those that exist. The CPU's ways of the linear kernel

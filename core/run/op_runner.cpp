@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace inferoscope::core {
@@ -35,6 +36,9 @@ const KernelSet::Rows<SwiGluArgs>& rowsOf(const KernelSet& set, const SwiGluArgs
 }
 const KernelSet::Rows<AddArgs>& rowsOf(const KernelSet& set, const AddArgs&) {
   return set.add;
+}
+const KernelSet::Rows<SampleArgs>& rowsOf(const KernelSet& set, const SampleArgs&) {
+  return set.sample;
 }
 
 template <class Args>
@@ -85,6 +89,12 @@ void OpRunner::run(std::string_view name, int layer, const Args& args) {
   if (m_ops_done != nullptr) m_ops_done->fetch_add(1, std::memory_order_relaxed);
 }
 
+template <class Args>
+bool OpRunner::canRun(const Args& args) const {
+  return std::ranges::any_of(rowsOf(m_kernels, args),
+                             [&](const Kernel<Args>* row) { return row->supports(args).empty(); });
+}
+
 std::vector<OpRecord> OpRunner::finish() {
   const std::span<const std::int64_t> times = m_backend.times();
   for (std::size_t i = 0; i < m_records.size(); ++i) {
@@ -103,5 +113,8 @@ template void OpRunner::run(std::string_view, int, const KvAppendArgs&);
 template void OpRunner::run(std::string_view, int, const AttentionArgs&);
 template void OpRunner::run(std::string_view, int, const SwiGluArgs&);
 template void OpRunner::run(std::string_view, int, const AddArgs&);
+template void OpRunner::run(std::string_view, int, const SampleArgs&);
+template bool OpRunner::canRun(const RmsNormArgs&) const;
+template bool OpRunner::canRun(const SampleArgs&) const;
 
 }  // namespace inferoscope::core

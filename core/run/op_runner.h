@@ -26,6 +26,8 @@ class OpRunner {
   // name: a literal, "attn_q". layer -1: outside the layers. Throws Cancelled once a stop is requested.
   template <class Args>
   void run(std::string_view name, int layer, const Args& args);
+  template <class Args>
+  bool canRun(const Args& args) const;
   // Waits for the device and resolves the times.
   std::vector<OpRecord> finish();
 

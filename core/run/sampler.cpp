@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/sampler.h"
 
+#include "kernels/counter_random.h"
+#include "kernels/ops.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,20 +11,6 @@
 
 namespace inferoscope::core {
 namespace {
-
-constexpr float kMinTemperature = 1e-6F;  // below it, dividing by it overflows: greedy
-
-// Uniform in [0, 1) from a counter: SplitMix64's finalizer (Steele, Lea, Flood 2014) over seed and position.
-double uniform(std::uint64_t seed, std::int64_t position) {
-  std::uint64_t x = seed * 0x9e3779b97f4a7c15U + static_cast<std::uint64_t>(position) + 0x632be59bd9b4e019U;
-  for (int round = 0; round < 2; ++round) {
-    x += 0x9e3779b97f4a7c15U;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-    x ^= x >> 31;
-  }
-  return static_cast<double>(x >> 11) * 0x1.0p-53;
-}
 
 // The lowest id of the largest logit. Some lanes side by side, so that a compiler makes vectors of them: a scalar
 // search of a large vocabulary takes longer than a layer of a small model.
@@ -38,7 +27,7 @@ TokenId argmax(std::span<const float> logits) {
 }
 
 bool isGreedy(const SamplingParams& params) {
-  return !(params.temperature >= kMinTemperature);
+  return !(params.temperature >= kernels::kLeastTemperature);
 }
 
 // -inf is a ban, all else must be finite, and something must be left. Without a way out of the loop, for the same
@@ -179,18 +168,16 @@ Candidates Sampler::filter(std::span<const float> logits, const SamplingParams& 
 Sampler::Result Sampler::sample(std::span<const float> logits, int num_tokens, const SamplingParams& params,
                                 std::span<const TokenId> history, std::int64_t position) {
   logits = logits.first(std::min(logits.size(), static_cast<std::size_t>(num_tokens)));
-  if (!usable(logits)) {
-    return {.error = "non-finite logits: the model's weights or its arithmetic are broken (NaN or infinity)"};
-  }
+  if (!usable(logits)) return {.error = std::string(kNonFiniteLogits)};
   if (!params.logit_bias.empty() || params.repeat_penalty != 1.0F) {
     m_scratch.assign(logits.begin(), logits.end());
     adjust(m_scratch, params, history);
     logits = m_scratch;
-    if (!usable(logits)) return {.error = "no token is left to sample: all logits are banned or non-finite"};
+    if (!usable(logits)) return {.error = std::string(kNothingToSample)};
   }
   if (isGreedy(params)) return {.token = argmax(logits)};
   Ranking ranking(logits, params);
-  return {.token = ranking.id(drawRank(ranking, params, uniform(params.seed, position)))};
+  return {.token = ranking.id(drawRank(ranking, params, kernels::uniformAt(params.seed, position)))};
 }
 
 }  // namespace inferoscope::core

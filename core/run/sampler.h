@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace inferoscope::core {
@@ -16,6 +17,10 @@ struct Candidates {
   std::vector<TokenId> ids;
   std::vector<float> probs;
 };
+
+inline constexpr std::string_view kNonFiniteLogits =
+    "non-finite logits: the model's weights or its arithmetic are broken (NaN or infinity)";
+inline constexpr std::string_view kNothingToSample = "no token is left to sample: all logits are banned or non-finite";
 
 // Picks the next token from logits: bias, repetition penalty, then greedy, or temperature, top-k, top-p, min-p and a
 // draw. The draw depends on (seed, position) alone, so that batch make-up never changes a sample.

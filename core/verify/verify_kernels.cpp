@@ -157,7 +157,28 @@ class Verifier {
         if (args.rows) args.rows = m_memory.put(rows);
         runAndJudge(row, args, expected, fmt::format("{} tokens, 3 x {}", args.num_tokens, dim));
       }
+      addAndNorm(row, dim, weight);
     }
+  }
+
+  void addAndNorm(const kernels::Kernel<kernels::RmsNormArgs>& row, int dim, const std::vector<float>& weight) {
+    const std::vector<float> x = Random(3).floats(std::int64_t{5} * dim, -3, 3);
+    const std::vector<float> add = Random(4).floats(std::int64_t{5} * dim, -3, 3);
+    std::vector<float> sum = x;
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += add[i];
+    kernels::RmsNormArgs args = {.x = sum.data(),
+                                 .weight = weight.data(),
+                                 .rows = nullptr,
+                                 .out = nullptr,
+                                 .num_tokens = 5,
+                                 .dim = dim,
+                                 .epsilon = 1e-5F};
+    const std::vector<Expected> expected = reference(args);
+    m_memory.clear();
+    args.x = args.sum = m_memory.put(x);
+    args.add = m_memory.put(add);
+    args.weight = m_memory.put(weight);
+    runAndJudge(row, args, expected, fmt::format("5 tokens added, {}", dim));
   }
 
   void linear(const kernels::Kernel<kernels::LinearArgs>& row, const kernels::Format& format) {

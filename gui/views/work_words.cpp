@@ -51,6 +51,8 @@ QString opKindWord(kernels::OpKind kind) {
       return Work::tr("SwiGLU");
     case kernels::OpKind::kAdd:
       return Work::tr("add");
+    case kernels::OpKind::kSample:
+      return Work::tr("sampling");
   }
   return {};
 }
@@ -73,6 +75,8 @@ QString opKindExplanation(kernels::OpKind kind) {
       return Work::tr("Gates the hidden activations of the feed-forward part.");
     case kernels::OpKind::kAdd:
       return Work::tr("Adds a result to the residual stream.");
+    case kernels::OpKind::kSample:
+      return Work::tr("Picks the next tokens from the logits, on the device.");
   }
   return {};
 }

@@ -26,7 +26,7 @@ void run(const RmsNormArgs& args, const Exec& exec) {
 }  // namespace
 
 Kernel<RmsNormArgs> rmsNormNaive() {
-  return {"rms_norm.naive", "naive", "RMS norm, one element at a time", Device::kCpu, supportsAll, rmsNormCost,
+  return {"rms_norm.naive", "naive", "RMS norm, one element at a time", Device::kCpu, whyNoNorm, rmsNormCost,
           noScratch,        run};
 }
 

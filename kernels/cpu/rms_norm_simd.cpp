@@ -18,10 +18,15 @@ void run(const RmsNormArgs& args, const Exec& exec) {
   });
 }
 
+std::string supports(const RmsNormArgs& args) {
+  const std::string reason = whyNoNorm(args);
+  return reason.empty() ? needsAvx2(args) : reason;
+}
+
 }  // namespace
 
 Kernel<RmsNormArgs> rmsNormAvx2() {
-  return {"rms_norm.avx2", "simd", "RMS norm, AVX2", Device::kCpu, needsAvx2, rmsNormCost, noScratch, run};
+  return {"rms_norm.avx2", "simd", "RMS norm, AVX2", Device::kCpu, supports, rmsNormCost, noScratch, run};
 }
 
 }  // namespace inferoscope::kernels::cpu

@@ -33,6 +33,11 @@ std::string needsAvx2(const Args&) {
 // Empty, or why rows of num_elems elements can't be stored in `format`. `what` names them: "rows", "heads".
 std::string whyNotStored(FormatId format, int num_elems, std::string_view what);
 
+// The CPU adds to the residual in an op of its own.
+inline std::string whyNoNorm(const RmsNormArgs& args) {
+  return args.add == nullptr ? "" : "it does not add";
+}
+
 // Row i of the num_tokens * num_heads rows that a norm works on.
 inline const float* normedRow(const RmsNormArgs& args, int i) {
   const int token = i / args.num_heads;

@@ -5,6 +5,7 @@
 #include "kernels/online_softmax.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace inferoscope::kernels::cuda {
 namespace {
@@ -60,7 +61,7 @@ GPU_DEVICE void attendTokens(TeamState<kHeads>& state, const float (&q)[kHeads][
     GPU_UNROLL
     for (int t = 0; t < kAhead; ++t) {
       if (first + t * stride >= end) scores[t][h] = -INFINITY;
-      largest = fmaxf(largest, scores[t][h]);
+      if (!(scores[t][h] <= largest) && largest == largest) largest = scores[t][h];  // unlike fmaxf's, NaN stays
     }
     // Nothing seen yet: any finite number will do, for then all weights are zero.
     const float base = largest == -INFINITY ? 0.0F : largest;
@@ -94,6 +95,7 @@ GPU_KERNEL void attendPart(const float* q, DeviceKv kv, const DecodePart* parts,
                            float2* states) {
   GPU_DYNAMIC_SHARED(float, shared);  // [teams][kHeads][2 + head_dim]: m, d, o
   const DecodePart part = parts[blockIdx.x];
+  if (part.begin == part.end) return;
   const int num_chunks = (shape.group + kHeads - 1) / kHeads;
   const auto kv_head = static_cast<int>(blockIdx.y) / num_chunks;
   const int head0 = kv_head * shape.group + static_cast<int>(blockIdx.y) % num_chunks * kHeads;
@@ -181,8 +183,8 @@ void launchParts(const AttentionArgs& args, const DecodePlan& plan, float* sums,
   const int num_teams = 32 * kWarps / shape.lanes;
   const std::size_t shared_bytes = sizeof(float) * num_teams * kHeads * (2 + kv.head_dim);
   forKvFormat(args.kv.format, [&](auto format) {
-    launch(attendPart<kHeads, decltype(format)::value>, grid, Dim3(32 * kWarps), shared_bytes, queue.stream(), args.q,
-           kv, parts, shape, sums, states);
+    queue.launch(attendPart<kHeads, decltype(format)::value>, grid, Dim3(32 * kWarps), shared_bytes, args.q, kv, parts,
+                 shape, sums, states);
   });
 }
 
@@ -194,6 +196,10 @@ void planQuery(DecodePlan& plan, int token, int seq, int num_visible) {
     plan.parts.push_back({token, seq, begin, std::min(begin + kSplitTokens, num_visible)});
   }
   plan.queries.push_back({token, first, static_cast<int>(plan.parts.size()) - first});
+}
+
+void padParts(DecodePlan& plan) {
+  if (!plan.parts.empty()) plan.parts.resize(std::bit_ceil(plan.parts.size()));
 }
 
 void takeDecodeScratch(Scratch& scratch, const AttentionArgs& args, const DecodePlan& plan, float*& sums,
@@ -219,9 +225,8 @@ void runDecode(const AttentionArgs& args, const DecodePlan& plan, float* sums, f
   }
   const DecodeQuery* queries = queue.stage(plan.queries);
   const Dim3 grid(static_cast<unsigned>(plan.queries.size()), static_cast<unsigned>(args.num_heads));
-  launch(combineParts, grid, Dim3(kCombineThreads), 0, queue.stream(), queries, sums, states, args.num_heads,
-         args.kv.head_dim, args.out);
-  queue.runtime().checkLaunch();
+  queue.launch(combineParts, grid, Dim3(kCombineThreads), 0, queries, sums, states, args.num_heads, args.kv.head_dim,
+               args.out);
 }
 
 }  // namespace inferoscope::kernels::cuda

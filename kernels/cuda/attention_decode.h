@@ -34,6 +34,8 @@ struct DecodePlan {
 };
 
 void planQuery(DecodePlan& plan, int token, int seq, int num_visible);
+// Adds empty parts up to a power of two: as long as no more are needed, a graph of the launch stays as it is.
+void padParts(DecodePlan& plan);
 
 // Scratch: sums [num_parts, num_heads, head_dim] and states [num_parts, num_heads].
 void takeDecodeScratch(Scratch& scratch, const AttentionArgs& args, const DecodePlan& plan, float*& sums,

@@ -25,6 +25,7 @@ struct Plan {
         for (int i = 0; i < q_len; ++i) planQuery(decode, token0 + i, seq, visible0 + i);
       }
     }
+    padParts(decode);
   }
   std::vector<PrefillTile> tiles;
   DecodePlan decode;

@@ -104,46 +104,43 @@ void attend(const AttentionArgs& args, const SeqShape& s, const Arrays& arrays, 
   const int group = args.num_heads / kv.num_kv_heads;
   const Dim3 per_query(static_cast<unsigned>(s.q_len), static_cast<unsigned>(args.num_heads));
   const Dim3 per_token(static_cast<unsigned>(s.kv_len), static_cast<unsigned>(kv.num_kv_heads));
-  launch(gatherQueries, per_query, Dim3(32), 0, queue.stream(), args.q, s.token0, s.q_len, args.num_heads, dim,
-         arrays.queries);
+  queue.launch(gatherQueries, per_query, Dim3(32), 0, args.q, s.token0, s.q_len, args.num_heads, dim, arrays.queries);
   forKvFormat(args.kv.format, [&](auto format) {
-    launch(gatherCache<decltype(format)::value>, per_token, Dim3(32), 0, queue.stream(), kv, s.seq, s.kv_len,
-           arrays.keys, arrays.values);
+    queue.launch(gatherCache<decltype(format)::value>, per_token, Dim3(32), 0, kv, s.seq, s.kv_len, arrays.keys,
+                 arrays.values);
   });
   const std::int64_t head_scores = std::int64_t{s.q_len} * s.stride();
   for (int head = 0; head < kv.num_kv_heads; ++head) {
-    queue.runtime().multiply({.transpose_a = true,
-                              .m = s.kv_len,
-                              .n = s.q_len,
-                              .k = dim,
-                              .alpha = args.scale,
-                              .a = arrays.keys + std::int64_t{head} * s.kv_len * dim,
-                              .lda = dim,
-                              .b = arrays.queries + std::int64_t{head} * group * s.q_len * dim,
-                              .ldb = dim,
-                              .stride_b = std::int64_t{s.q_len} * dim,
-                              .c = arrays.scores + head * group * head_scores,
-                              .ldc = s.stride(),
-                              .stride_c = head_scores,
-                              .batch = group});
+    queue.multiply({.transpose_a = true,
+                    .m = s.kv_len,
+                    .n = s.q_len,
+                    .k = dim,
+                    .alpha = args.scale,
+                    .a = arrays.keys + std::int64_t{head} * s.kv_len * dim,
+                    .lda = dim,
+                    .b = arrays.queries + std::int64_t{head} * group * s.q_len * dim,
+                    .ldb = dim,
+                    .stride_b = std::int64_t{s.q_len} * dim,
+                    .c = arrays.scores + head * group * head_scores,
+                    .ldc = s.stride(),
+                    .stride_c = head_scores,
+                    .batch = group});
   }
-  launch(weightsOf, per_query, Dim3(kThreads), 0, queue.stream(), arrays.scores, arrays.weights, s.q_len, s.kv_len,
-         s.stride());
+  queue.launch(weightsOf, per_query, Dim3(kThreads), 0, arrays.scores, arrays.weights, s.q_len, s.kv_len, s.stride());
   for (int head = 0; head < kv.num_kv_heads; ++head) {
-    queue.runtime().multiply({.m = dim,
-                              .n = s.q_len,
-                              .k = s.kv_len,
-                              .a = arrays.values + std::int64_t{head} * s.kv_len * dim,
-                              .lda = dim,
-                              .b = arrays.weights + head * group * head_scores,
-                              .ldb = s.stride(),
-                              .stride_b = head_scores,
-                              .c = args.out + (std::int64_t{s.token0} * args.num_heads + head * group) * dim,
-                              .ldc = args.num_heads * dim,
-                              .stride_c = dim,
-                              .batch = group});
+    queue.multiply({.m = dim,
+                    .n = s.q_len,
+                    .k = s.kv_len,
+                    .a = arrays.values + std::int64_t{head} * s.kv_len * dim,
+                    .lda = dim,
+                    .b = arrays.weights + head * group * head_scores,
+                    .ldb = s.stride(),
+                    .stride_b = head_scores,
+                    .c = args.out + (std::int64_t{s.token0} * args.num_heads + head * group) * dim,
+                    .ldc = args.num_heads * dim,
+                    .stride_c = dim,
+                    .batch = group});
   }
-  queue.runtime().checkLaunch();
 }
 
 void run(const AttentionArgs& args, const Exec& exec) {

@@ -212,10 +212,9 @@ void launchPrefill(const AttentionArgs& args, const std::vector<PrefillTile>& ti
   const Dim3 grid(static_cast<unsigned>(tiles.size()), static_cast<unsigned>(args.num_heads));
   const std::size_t shared_bytes = sizeof(std::uint16_t) * (kPrefillQueries + 2 * kTokens) * Tile<kDim>::kStride;
   forKvFormat(args.kv.format, [&](auto format) {
-    launch(prefill<kDim, decltype(format)::value>, grid, Dim3(kThreads), shared_bytes, queue.stream(), args.q, kv,
-           staged, args.num_heads, args.scale, args.out);
+    queue.launch(prefill<kDim, decltype(format)::value>, grid, Dim3(kThreads), shared_bytes, args.q, kv, staged,
+                 args.num_heads, args.scale, args.out);
   });
-  queue.runtime().checkLaunch();
 }
 
 }  // namespace

@@ -37,16 +37,14 @@ GPU_KERNEL void add(float* x, const float* y, std::int64_t count, std::int64_t y
 void runSwiGlu(const SwiGluArgs& args, const Exec& exec) {
   DeviceQueue& queue = DeviceQueue::of(exec);
   const std::int64_t count = std::int64_t{args.num_tokens} * args.hidden_dim;
-  launch(swiGlu, gridFor(count), Dim3(kThreads), 0, queue.stream(), args.gate, args.up, args.out, count);
-  queue.runtime().checkLaunch();
+  queue.launch(swiGlu, gridFor(count), Dim3(kThreads), 0, args.gate, args.up, args.out, count);
 }
 
 void runAdd(const AddArgs& args, const Exec& exec) {
   DeviceQueue& queue = DeviceQueue::of(exec);
   const std::int64_t count = std::int64_t{args.num_tokens} * args.dim;
-  launch(add, gridFor(count), Dim3(kThreads), 0, queue.stream(), args.x, args.y, count,
-         args.is_bias ? std::int64_t{args.dim} : count);
-  queue.runtime().checkLaunch();
+  queue.launch(add, gridFor(count), Dim3(kThreads), 0, args.x, args.y, count,
+               args.is_bias ? std::int64_t{args.dim} : count);
 }
 
 }  // namespace

@@ -38,10 +38,9 @@ void run(const EmbedArgs& args, const Exec& exec) {
   const int dim = args.table.num_cols;
   const std::int64_t num_elems = std::int64_t{args.table.num_rows} * dim;
   forStored(args.table.format, [&](auto stored) {
-    launch(embed<decltype(stored)>, Dim3(static_cast<unsigned>(args.num_tokens)), Dim3(kThreads), 0, queue.stream(),
-           args.table.data, num_elems, ids, dim, args.out);
+    queue.launch(embed<decltype(stored)>, Dim3(static_cast<unsigned>(args.num_tokens)), Dim3(kThreads), 0,
+                 args.table.data, num_elems, ids, dim, args.out);
   });
-  queue.runtime().checkLaunch();
 }
 
 }  // namespace

@@ -64,6 +64,12 @@ GPU_DEVICE std::uint16_t floatToHalfFast(float value) {
   return __half_as_ushort(__float2half_rn(value));
 }
 
+// To shared memory.
+GPU_DEVICE void addAtomically(std::uint64_t* to, std::uint64_t value) {
+  static_assert(sizeof(unsigned long long) == sizeof(value));
+  atomicAdd(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(value));
+}
+
 // c + the dot product of four signed bytes.
 GPU_DEVICE int dot4(int a, int b, int c) {
   return __dp4a(a, b, c);
@@ -161,9 +167,9 @@ GPU_DEVICE float warpMax(float value) {
 }
 
 // Over a block of at most 1024 threads, whole warps; everyone gets the result, and may call it again at once.
-template <class Combine>
-GPU_DEVICE float blockReduce(float value, float neutral, const Combine& combine) {
-  using Parts = float[32];
+template <class T, class Combine>
+GPU_DEVICE T blockReduce(T value, T neutral, const Combine& combine) {
+  using Parts = T[32];
   GPU_SHARED(Parts, parts);
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -171,20 +177,24 @@ GPU_DEVICE float blockReduce(float value, float neutral, const Combine& combine)
   value = combine(value);
   if (lane == 0) parts[warp] = value;
   syncBlock();
-  const float all = combine(lane < num_warps ? parts[lane] : neutral);
+  const T all = combine(lane < num_warps ? parts[lane] : neutral);
   syncBlock();  // all have read before parts is written again
   return all;
 }
 
 struct WarpSum {
-  GPU_MEMBER float operator()(float value) const { return warpSum(value); }
+  template <class T>
+  GPU_MEMBER T operator()(T value) const {
+    return warpSum(value);
+  }
 };
 struct WarpMax {
   GPU_MEMBER float operator()(float value) const { return warpMax(value); }
 };
 
-GPU_DEVICE float blockSum(float value) {
-  return blockReduce(value, 0.0F, WarpSum{});
+template <class T>
+GPU_DEVICE T blockSum(T value) {
+  return blockReduce(value, T{0}, WarpSum{});
 }
 GPU_DEVICE float blockMax(float value) {
   return blockReduce(value, -INFINITY, WarpMax{});

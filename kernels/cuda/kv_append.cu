@@ -61,10 +61,9 @@ void run(const KvAppendArgs& args, const Exec& exec) {
   const DeviceKv kv = onDevice(queue, args.kv);
   const Dim3 grid(static_cast<unsigned>(args.num_tokens), static_cast<unsigned>(kv.num_kv_heads));
   forKvFormat(args.kv.format, [&](auto format) {
-    launch(kvAppend<decltype(format)::value>, grid, Dim3(kThreads), 0, queue.stream(), args.keys, args.values,
-           positions, seqs, kv);
+    queue.launch(kvAppend<decltype(format)::value>, grid, Dim3(kThreads), 0, args.keys, args.values, positions, seqs,
+                 kv);
   });
-  queue.runtime().checkLaunch();
 }
 
 }  // namespace

@@ -71,11 +71,11 @@ void panelToHalves(const LinearArgs& args, int first_row, int num_rows, std::uin
     if constexpr (F::kQuantized) {
       const Planes planes{w.data, std::int64_t{w.num_rows} * w.num_cols / 32};
       const std::int64_t num_blocks = std::int64_t{num_rows} * w.num_cols / 32;
-      launch(blocksToHalves<F>, Dim3(static_cast<unsigned>(ceilDiv(num_blocks, std::int64_t{kThreads}))),
-             Dim3(kThreads), 0, queue.stream(), planes, std::int64_t{first_row} * w.num_cols / 32, num_blocks, to);
+      queue.launch(blocksToHalves<F>, Dim3(static_cast<unsigned>(ceilDiv(num_blocks, std::int64_t{kThreads}))),
+                   Dim3(kThreads), 0, planes, std::int64_t{first_row} * w.num_cols / 32, num_blocks, to);
     } else {
-      launch(toHalves<F>, Dim3(static_cast<unsigned>(num_rows)), Dim3(kThreads), 0, queue.stream(), w.data,
-             std::int64_t{first_row}, to, w.num_cols, paddedCols(args));
+      queue.launch(toHalves<F>, Dim3(static_cast<unsigned>(num_rows)), Dim3(kThreads), 0, w.data,
+                   std::int64_t{first_row}, to, w.num_cols, paddedCols(args));
     }
   });
 }
@@ -84,8 +84,8 @@ void run(const LinearArgs& args, const Exec& exec) {
   DeviceQueue& queue = DeviceQueue::of(exec);
   const Halves halves(args, exec.scratch.data());
   const int padded = paddedCols(args);
-  launch(toHalves<Stored<0>>, Dim3(static_cast<unsigned>(args.num_tokens)), Dim3(kThreads), 0, queue.stream(),
-         reinterpret_cast<const std::byte*>(args.x), std::int64_t{0}, halves.x, args.w.num_cols, padded);
+  queue.launch(toHalves<Stored<0>>, Dim3(static_cast<unsigned>(args.num_tokens)), Dim3(kThreads), 0,
+               reinterpret_cast<const std::byte*>(args.x), std::int64_t{0}, halves.x, args.w.num_cols, padded);
   for (int row = 0; row < args.w.num_rows; row += panelRows(args)) {
     const int num_rows = std::min(panelRows(args), args.w.num_rows - row);
     const auto* panel = reinterpret_cast<const std::uint16_t*>(args.w.data) + std::int64_t{row} * padded;
@@ -93,18 +93,17 @@ void run(const LinearArgs& args, const Exec& exec) {
       panelToHalves(args, row, num_rows, halves.w, queue);
       panel = halves.w;
     }
-    queue.runtime().multiply({.transpose_a = true,
-                              .m = num_rows,
-                              .n = args.num_tokens,
-                              .k = padded,
-                              .a = panel,
-                              .lda = padded,
-                              .b = halves.x,
-                              .ldb = padded,
-                              .c = args.out + row,
-                              .ldc = args.w.num_rows});
+    queue.multiply({.transpose_a = true,
+                    .m = num_rows,
+                    .n = args.num_tokens,
+                    .k = padded,
+                    .a = panel,
+                    .lda = padded,
+                    .b = halves.x,
+                    .ldb = padded,
+                    .c = args.out + row,
+                    .ldc = args.w.num_rows});
   }
-  queue.runtime().checkLaunch();
 }
 
 std::string supports(const LinearArgs& args) {

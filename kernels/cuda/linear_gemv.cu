@@ -101,11 +101,11 @@ void launchGemv(const LinearArgs& args, const QuantizedX& x, DeviceQueue& queue)
   const Dim3 grid(static_cast<unsigned>(ceilDiv(w.num_rows, kWarps)));
   if constexpr (F::kQuantized) {
     const Planes planes{w.data, std::int64_t{w.num_rows} * w.num_cols / 32};
-    launch(gemvQuantized<F, kColumns>, grid, Dim3(32 * kWarps), 0, queue.stream(), planes, x.q, x.scales, args.out,
-           w.num_rows, w.num_cols / 32, args.num_tokens);
+    queue.launch(gemvQuantized<F, kColumns>, grid, Dim3(32 * kWarps), 0, planes, x.q, x.scales, args.out, w.num_rows,
+                 w.num_cols / 32, args.num_tokens);
   } else {
-    launch(gemvPlain<F, kColumns>, grid, Dim3(32 * kWarps), 0, queue.stream(), w.data, args.x, args.out, w.num_rows,
-           w.num_cols, args.num_tokens);
+    queue.launch(gemvPlain<F, kColumns>, grid, Dim3(32 * kWarps), 0, w.data, args.x, args.out, w.num_rows, w.num_cols,
+                 args.num_tokens);
   }
 }
 
@@ -117,8 +117,8 @@ void run(const LinearArgs& args, const Exec& exec) {
     Scratch scratch(exec.scratch.data());
     x = quantizedX(scratch, args);
     const std::int64_t num_blocks = std::int64_t{args.num_tokens} * args.w.num_cols / 32;
-    launch(quantizeX, Dim3(static_cast<unsigned>(ceilDiv(num_blocks, std::int64_t{kWarps}))), Dim3(32 * kWarps), 0,
-           queue.stream(), args.x, x.q, x.scales, num_blocks);
+    queue.launch(quantizeX, Dim3(static_cast<unsigned>(ceilDiv(num_blocks, std::int64_t{kWarps}))), Dim3(32 * kWarps),
+                 0, args.x, x.q, x.scales, num_blocks);
   }
   if (args.num_tokens == 1) {
     launchGemv<F, 1>(args, x, queue);
@@ -129,7 +129,6 @@ void run(const LinearArgs& args, const Exec& exec) {
   } else {
     launchGemv<F, 8>(args, x, queue);
   }
-  queue.runtime().checkLaunch();
 }
 
 std::string supports(const LinearArgs& args) {

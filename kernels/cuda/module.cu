@@ -17,13 +17,14 @@ std::unique_ptr<Queue> open(int device_index) {
 Module makeModule() {
   // The preferred first, as in the catalog.
   static const std::array kEmbed = {embedRows()};
-  static const std::array kRmsNorm = {rmsNormBlock()};
+  static const std::array kRmsNorm = {rmsNormBlock(), rmsNormAdding()};
   static const std::array kLinear = {linearGemv(), linearCublas()};
   static const std::array kRope = {ropePairs()};
   static const std::array kKvAppend = {kvAppendWarp()};
   static const std::array kAttention = {attentionFlash(), attentionNaive()};
   static const std::array kSwiGlu = {swiGluElements()};
   static const std::array kAdd = {addElements()};
+  static const std::array kSample = {sampleRows()};
   return {.abi_version = kModuleAbiVersion,
           .device = kThisDevice,
           .devices = listDevices,
@@ -37,7 +38,8 @@ Module makeModule() {
                       .kv_append = kKvAppend,
                       .attention = kAttention,
                       .swiglu = kSwiGlu,
-                      .add = kAdd}};
+                      .add = kAdd,
+                      .sample = kSample}};
 }
 
 }  // namespace

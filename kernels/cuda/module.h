@@ -27,6 +27,7 @@ struct DeviceInfo {
   int compute_major = 0;  // 9.0: Hopper
   int compute_minor = 0;
   int num_processors = 0;  // streaming multiprocessors
+  std::string pci_bus_id;  // as the driver's own tools name it, "0000:01:00.0"; empty: none
 };
 
 // Ceilings as measured on the device.
@@ -53,7 +54,9 @@ class Queue {
   virtual void mark() = 0;
   virtual std::vector<std::int64_t> times() = 0;  // of the marks, in ns since the first; waits
 
-  // What is enqueued from here until something waits starts as one graph: no gaps of launching between kernels.
+  // What is enqueued from here until something waits starts as one graph: no gaps of launching between kernels. A
+  // graph is made when the same work comes a second time, and then kept: the same kernels, sizes and addresses.
+  // Contents of index arrays may differ, as they lie on the device.
   virtual void beginGraph() = 0;
 
   virtual DeviceCeilings probe() = 0;
@@ -78,7 +81,7 @@ struct Module {
   Catalog catalog;
 };
 
-inline constexpr int kModuleAbiVersion = 1;
+inline constexpr int kModuleAbiVersion = 2;
 
 // The one symbol of the library.
 inline constexpr const char* kModuleSymbol = "inferoscopeCudaModule";

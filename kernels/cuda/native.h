@@ -19,8 +19,8 @@ struct Runtime::Impl {
   cublasHandle_t blas = nullptr;
   std::byte* workspace = nullptr;  // given to cuBLAS, which would allocate within a graph otherwise
   std::vector<cudaEvent_t> events;
-  cudaGraphExec_t graph = nullptr;
   bool capturing = false;
+  int num_resets = 0;  // of the device when this was made: memory from before is gone
 };
 
 inline void check(cudaError_t error, const char* doing) {

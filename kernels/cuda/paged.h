@@ -5,6 +5,8 @@
 #include "kernels/cuda/queue.h"
 #include "kernels/paged_kv.h"
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <type_traits>
@@ -16,6 +18,8 @@ inline constexpr std::uint32_t kKvF32 = 0;
 inline constexpr std::uint32_t kKvF16 = 1;
 inline constexpr std::uint32_t kKvQ8 = 8;
 
+inline constexpr int kLeastTableStride = 32;
+
 // PagedKvView with its indices on the device.
 struct DeviceKv {
   std::byte* keys;
@@ -26,18 +30,22 @@ struct DeviceKv {
   int num_kv_heads;
   int head_dim;
   int vector_bytes;
+  int num_seqs;
 };
 
 inline DeviceKv onDevice(DeviceQueue& queue, const PagedKvView& kv) {
-  const std::int64_t count = std::int64_t{kv.num_seqs} * kv.block_table_stride;
+  // Rows grow by a block now and then. Graphs hold their distance fast, so that is a power of two.
+  const auto distance =
+      static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::max(kLeastTableStride, kv.block_table_stride))));
   return {.keys = kv.keys,
           .values = kv.values,
-          .block_tables = queue.onDevice(kv.block_tables, count),
-          .block_table_stride = kv.block_table_stride,
+          .block_tables = queue.onDevice(kv.block_tables, kv.num_seqs, kv.block_table_stride, distance),
+          .block_table_stride = distance,
           .block_size = kv.block_size,
           .num_kv_heads = kv.num_kv_heads,
           .head_dim = kv.head_dim,
-          .vector_bytes = static_cast<int>(kv.vector_bytes)};
+          .vector_bytes = static_cast<int>(kv.vector_bytes),
+          .num_seqs = kv.num_seqs};
 }
 
 inline std::string whyNoKv(const PagedKvView& kv) {

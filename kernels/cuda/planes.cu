@@ -25,6 +25,8 @@ std::vector<Part> partsOf(FormatId format) {
       return {{2, 32}, {0, 2}};
     case 12:  // q4_k: d, dmin and packed scales, quants
       return {{16, 128}, {0, 16}};
+    case 13:  // q5_k: d, dmin and packed scales, high bits, quants
+      return {{48, 128}, {16, 32}, {0, 16}};
     case 14:  // q6_k: low bits, high bits, scales, d
       return {{0, 128}, {128, 64}, {192, 16}, {208, 2}};
     default:

@@ -154,31 +154,64 @@ struct Stored<3> {  // q4_1: planes of 16 bytes of quants, 4 of scale and minimu
   }
 };
 
+// The scale and minimum of part 0..7 of the 256 elements of q4_k and q5_k, from their first 16 bytes.
+GPU_DEVICE void loadKScale(const uint4& head, int part, float& d, float& m) {
+  // Six bits each of scale and minimum: parts 0..3 whole in bytes 0..3 and 4..7, parts 4..7 with their low four bits
+  // in bytes 8..11 and their upper two above those of the first four.
+  const int at = part % 4 * 8;
+  const std::uint32_t scale_byte = head.y >> at & 0xFFU;
+  const std::uint32_t min_byte = head.z >> at & 0xFFU;
+  const std::uint32_t both = head.w >> at & 0xFFU;
+  const std::uint32_t scale = part < 4 ? scale_byte & 63U : (both & 15U) | scale_byte >> 6 << 4;
+  const std::uint32_t min = part < 4 ? min_byte & 63U : both >> 4 | min_byte >> 6 << 4;
+  d = halfToFloatFast(static_cast<std::uint16_t>(head.x & 0xFFFFU)) * static_cast<float>(scale);
+  m = halfToFloatFast(static_cast<std::uint16_t>(head.x >> 16)) * static_cast<float>(min);
+}
+
+GPU_DEVICE void loadWords8(const std::byte* from, std::uint32_t (&words)[8]) {
+  const uint4 first = *reinterpret_cast<const uint4*>(from);
+  const uint4 second = *reinterpret_cast<const uint4*>(from + 16);
+  words[0] = first.x, words[1] = first.y, words[2] = first.z, words[3] = first.w;
+  words[4] = second.x, words[5] = second.y, words[6] = second.z, words[7] = second.w;
+}
+
 template <>
 struct Stored<12> {  // q4_k: planes of 128 bytes of quants and 16 of scales for each 8 of our blocks
   static constexpr bool kQuantized = true;
   GPU_MEMBER static Block32 load(Planes w, std::int64_t b) {
     const std::int64_t super = b / 8;
     const int part = static_cast<int>(b % 8);
-    const std::byte* q = w.data + 128 * super + part / 2 * 32;
-    const uint4 head = *reinterpret_cast<const uint4*>(w.data + 16 * w.num_blocks + 16 * super);
-    const int shift = part % 2 * 4;
-    const uint4 first = *reinterpret_cast<const uint4*>(q);
-    const uint4 second = *reinterpret_cast<const uint4*>(q + 16);
-    const std::uint32_t all[8] = {first.x, first.y, first.z, first.w, second.x, second.y, second.z, second.w};
-    // Six bits each of scale and minimum: parts 0..3 whole in bytes 0..3 and 4..7, parts 4..7 with their low four bits
-    // in bytes 8..11 and their upper two above those of the first four.
-    const int at = part % 4 * 8;
-    const std::uint32_t scale_byte = head.y >> at & 0xFFU;
-    const std::uint32_t min_byte = head.z >> at & 0xFFU;
-    const std::uint32_t both = head.w >> at & 0xFFU;
-    const std::uint32_t scale = part < 4 ? scale_byte & 63U : (both & 15U) | scale_byte >> 6 << 4;
-    const std::uint32_t min = part < 4 ? min_byte & 63U : both >> 4 | min_byte >> 6 << 4;
-    const float d = halfToFloatFast(static_cast<std::uint16_t>(head.x & 0xFFFFU)) * static_cast<float>(scale);
-    const float m = halfToFloatFast(static_cast<std::uint16_t>(head.x >> 16)) * static_cast<float>(min);
+    std::uint32_t words[8];
+    loadWords8(w.data + 128 * super + part / 2 * 32, words);
+    float d;
+    float m;
+    loadKScale(*reinterpret_cast<const uint4*>(w.data + 16 * w.num_blocks + 16 * super), part, d, m);
     Block32 block{{}, {d, d}, -m};
     GPU_UNROLL
-    for (int i = 0; i < 8; ++i) block.q[i] = static_cast<int>(all[i] >> shift & 0x0F0F0F0FU);
+    for (int i = 0; i < 8; ++i) block.q[i] = static_cast<int>(words[i] >> (part % 2 * 4) & 0x0F0F0F0FU);
+    return block;
+  }
+};
+
+template <>
+struct Stored<13> {  // q5_k: planes of 128 bytes of low bits, 32 of high bits and 16 of scales for each 8 blocks
+  static constexpr bool kQuantized = true;
+  GPU_MEMBER static Block32 load(Planes w, std::int64_t b) {
+    const std::int64_t super = b / 8;
+    const int part = static_cast<int>(b % 8);
+    std::uint32_t low[8];
+    std::uint32_t high[8];
+    loadWords8(w.data + 128 * super + part / 2 * 32, low);
+    loadWords8(w.data + 16 * w.num_blocks + 32 * super, high);
+    float d;
+    float m;
+    loadKScale(*reinterpret_cast<const uint4*>(w.data + 20 * w.num_blocks + 16 * super), part, d, m);
+    Block32 block{{}, {d, d}, -m};
+    GPU_UNROLL
+    for (int i = 0; i < 8; ++i) {
+      const std::uint32_t four = low[i] >> (part % 2 * 4) & 0x0F0F0F0FU;
+      block.q[i] = static_cast<int>(four | (high[i] >> part & 0x01010101U) << 4);
+    }
     return block;
   }
 };
@@ -230,6 +263,8 @@ bool forStored(FormatId format, const Body& body) {
       return body(Stored<8>{}), true;
     case 12:
       return body(Stored<12>{}), true;
+    case 13:
+      return body(Stored<13>{}), true;
     case 14:
       return body(Stored<14>{}), true;
     case 30:

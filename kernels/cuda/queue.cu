@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 namespace inferoscope::kernels::cuda {
 namespace {
 
 constexpr std::size_t kArenaBytes = std::size_t{1} << 20;
 constexpr std::size_t kAlignment = 256;
+constexpr std::size_t kMostGraphs = 64;
 
 std::size_t padded(std::size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -23,14 +25,11 @@ DeviceQueue::~DeviceQueue() {
   freeArenas();
 }
 
-// Memory can't be had or given back within a graph: it ends before, and another begins behind.
 std::byte* DeviceQueue::allocate(std::size_t bytes) {
-  const bool in_graph = endGraph();
-  std::byte* memory = m_runtime.allocate(bytes);
-  if (in_graph) beginGraph();
-  return memory;
+  return m_runtime.allocate(bytes);
 }
 
+// What was recorded may work on it, so that must start before; another graph begins behind.
 void DeviceQueue::free(std::byte* memory) {
   const bool in_graph = endGraph();
   m_runtime.free(memory);
@@ -56,8 +55,7 @@ void DeviceQueue::download(std::span<std::byte> to, const std::byte* from) {
 
 // Waits, as the copies of the step before may still be read. Several arenas become one that would have been enough.
 void DeviceQueue::beginStep() {
-  if (m_in_graph) m_runtime.endCapture(false);  // the step before was left in the middle
-  m_in_graph = false;
+  m_recording.reset();  // the step before was left in the middle
   m_runtime.synchronize();
   m_copies.clear();
   m_num_marks = 0;
@@ -71,7 +69,8 @@ void DeviceQueue::beginStep() {
 }
 
 void DeviceQueue::mark() {
-  m_runtime.record(m_num_marks++);
+  const int event = m_num_marks++;
+  enqueue([event, this] { m_runtime.record(event); }, event);
 }
 
 std::vector<std::int64_t> DeviceQueue::times() {
@@ -81,46 +80,83 @@ std::vector<std::int64_t> DeviceQueue::times() {
   return times;
 }
 
-void DeviceQueue::beginGraph() {
-  m_runtime.beginCapture();
-  m_in_graph = true;
+void DeviceQueue::multiply(const Gemm& g) {
+  enqueue([g, this] { m_runtime.multiply(g); }, g.transpose_a, g.transpose_b, g.m, g.n, g.k, g.alpha, g.a, g.lda,
+          g.stride_a, g.b, g.ldb, g.stride_b, g.c, g.ldc, g.stride_c, g.batch);
 }
 
-// True if there was one.
+// ---- Graphs ----------------------------------------------------------------------------------------------------
+
+void DeviceQueue::beginGraph() {
+  m_recording.emplace();
+}
+
+// True if there was one. What comes for the first time is enqueued as it is: work that is never the same, as that of
+// attention through a score matrix, would pay for graphs that nobody starts again.
 bool DeviceQueue::endGraph() {
-  if (!m_in_graph) return false;
-  m_in_graph = false;
-  m_runtime.endCapture(true);
+  if (!m_recording) return false;
+  Recording recording = *std::exchange(m_recording, std::nullopt);
+  const auto known = std::ranges::find(m_graphs, recording.key, &KnownGraph::key);
+  if (known == m_graphs.end()) {
+    for (const auto& work : recording.work) work();
+    if (m_graphs.size() == kMostGraphs) m_graphs.erase(m_graphs.begin());
+    m_graphs.push_back({std::move(recording.key), nullptr});
+    return true;
+  }
+  if (known->graph == nullptr) known->graph = capture(recording);
+  m_runtime.start(*known->graph);
   return true;
 }
 
-const std::byte* DeviceQueue::copyOf(std::span<const std::byte> values) {
-  for (const Copy& copy : m_copies) {
-    if (copy.host == values.data() && copy.bytes == values.size()) return copy.device;
+std::unique_ptr<Graph> DeviceQueue::capture(const Recording& recording) {
+  m_runtime.beginCapture();
+  try {
+    for (const auto& work : recording.work) work();
+  } catch (const DeviceError&) {
+    try {
+      m_runtime.endCapture();
+    } catch (const DeviceError&) {  // of the first error
+    }
+    throw;
   }
-  m_copies.push_back({values.data(), values.size(), staged(values)});
+  return m_runtime.endCapture();
+}
+
+// ---- Index arrays ----------------------------------------------------------------------------------------------
+
+const std::byte* DeviceQueue::copyOf(const HostRows& host) {
+  for (const Copy& copy : m_copies) {
+    if (copy.host == host) return copy.device;
+  }
+  m_copies.push_back({host, staged(host)});
   return m_copies.back().device;
 }
 
-std::byte* DeviceQueue::staged(std::span<const std::byte> values) {
-  Arena& arena = arenaFor(values.size());
+std::byte* DeviceQueue::staged(const HostRows& rows) {
+  const std::size_t bytes = rows.num_rows * rows.distance;
+  Arena& arena = arenaFor(bytes);
   std::byte* host = arena.host + arena.used;
   std::byte* device = arena.device + arena.used;
-  arena.used += padded(values.size());
-  if (values.empty()) return device;
-  std::memcpy(host, values.data(), values.size());
-  m_runtime.copyToDevice(device, host, values.size());
+  arena.used += padded(bytes);
+  if (bytes == 0) return device;
+  for (std::size_t row = 0; row < rows.num_rows; ++row) {
+    std::memcpy(host + row * rows.distance, rows.values + row * rows.bytes, rows.bytes);
+  }
+  enqueue([=, this] { m_runtime.copyToDevice(device, host, bytes); }, device, host, bytes);
   return device;
 }
 
 DeviceQueue::Arena& DeviceQueue::arenaFor(std::size_t bytes) {
   if (!m_arenas.empty() && m_arenas.back().used + bytes <= m_arenas.back().bytes) return m_arenas.back();
   const std::size_t size = std::max(kArenaBytes, padded(bytes));
-  const bool in_graph = endGraph();
+  std::byte* host = m_runtime.allocatePinned(size);
   std::byte* device = m_runtime.allocate(size);
-  if (device == nullptr) throw DeviceError("no device memory for the indices of a step");
-  m_arenas.push_back({m_runtime.allocatePinned(size), device, size, 0});
-  if (in_graph) beginGraph();
+  if (device == nullptr) {
+    m_runtime.freePinned(host);
+    throw DeviceError("not enough device memory for the indices of a step: " + std::to_string(size) +
+                      " bytes needed, " + std::to_string(freeBytes()) + " free");
+  }
+  m_arenas.push_back({host, device, size, 0});
   return m_arenas.back();
 }
 

@@ -39,9 +39,8 @@ void run(const RopeArgs& args, const Exec& exec) {
   const std::int32_t* positions = queue.onDevice(args.positions, args.num_tokens);
   const double* inv_freq = queue.onDevice(args.inv_freq, num_pairs);
   const Dim3 grid(static_cast<unsigned>(ceilDiv(num_pairs, kThreads)), static_cast<unsigned>(args.num_tokens));
-  launch(rope, grid, Dim3(kThreads), 0, queue.stream(), args.x, positions, inv_freq, args.num_heads, args.head_dim,
-         num_pairs, args.style == RopeStyle::kInterleaved);
-  queue.runtime().checkLaunch();
+  queue.launch(rope, grid, Dim3(kThreads), 0, args.x, positions, inv_freq, args.num_heads, args.head_dim, num_pairs,
+               args.style == RopeStyle::kInterleaved);
 }
 
 }  // namespace

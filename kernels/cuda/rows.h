@@ -10,6 +10,7 @@ namespace inferoscope::kernels::cuda {
 
 Kernel<EmbedArgs> embedRows();
 Kernel<RmsNormArgs> rmsNormBlock();
+Kernel<RmsNormArgs> rmsNormAdding();
 Kernel<LinearArgs> linearGemv();
 Kernel<LinearArgs> linearCublas();
 Kernel<RopeArgs> ropePairs();
@@ -18,6 +19,7 @@ Kernel<AttentionArgs> attentionFlash();
 Kernel<AttentionArgs> attentionNaive();
 Kernel<SwiGluArgs> swiGluElements();
 Kernel<AddArgs> addElements();
+Kernel<SampleArgs> sampleRows();
 
 // kCuda, or kCudaEmulation in a build for the CPU.
 inline constexpr Device kThisDevice =

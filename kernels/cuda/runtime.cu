@@ -2,6 +2,7 @@
 #include "kernels/cuda/native.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 namespace inferoscope::kernels::cuda {
@@ -23,14 +24,44 @@ std::string reasonOf(cudaError_t error) {
   return cudaGetErrorString(error);
 }
 
+struct NativeGraph : Graph {
+  NativeGraph() = default;
+  NativeGraph(const NativeGraph&) = delete;
+  NativeGraph& operator=(const NativeGraph&) = delete;
+  ~NativeGraph() override {
+    if (exec != nullptr) (void)cudaGraphExecDestroy(exec);
+  }
+  cudaGraphExec_t exec = nullptr;
+};
+
 DeviceInfo describe(int index) {
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, index), "asking for a device's properties");
+  char bus_id[32] = {};
+  check(cudaDeviceGetPCIBusId(bus_id, sizeof(bus_id), index), "asking for a device's place");
   return {.name = properties.name,
           .total_bytes = properties.totalGlobalMem,
           .compute_major = properties.major,
           .compute_minor = properties.minor,
-          .num_processors = properties.multiProcessorCount};
+          .num_processors = properties.multiProcessorCount,
+          .pci_bus_id = bus_id};
+}
+
+// After an illegal access every call fails, until the device is reset; that takes the memory of all who use it. Their
+// addresses may soon be others', so they count the resets before they free any. CUDA's state of a device is one a
+// process, and so is this.
+std::atomic<int> g_num_resets = 0;
+
+// Returns the number of resets so far.
+int makeUsable(int device_index) {
+  check(cudaSetDevice(device_index), "choosing the device");
+  if (cudaFree(nullptr) != cudaSuccess) {
+    (void)cudaDeviceReset();
+    (void)cudaGetLastError();
+    ++g_num_resets;
+    check(cudaFree(nullptr), "resetting the device (start the program anew)");
+  }
+  return g_num_resets;
 }
 
 // The least of a few runs, in seconds.
@@ -73,7 +104,7 @@ std::vector<DeviceInfo> listDevices(std::string& why_none) {
 }
 
 Runtime::Runtime(int device_index) : m_impl(std::make_unique<Impl>()) {
-  check(cudaSetDevice(device_index), "choosing the device");
+  m_impl->num_resets = makeUsable(device_index);
   check(cudaStreamCreateWithFlags(&m_impl->stream, cudaStreamNonBlocking), "making a stream");
   if (cublasCreate(&m_impl->blas) != CUBLAS_STATUS_SUCCESS) throw DeviceError("cuBLAS does not start on this device");
   m_impl->workspace = allocate(kBlasWorkspaceBytes);
@@ -82,9 +113,9 @@ Runtime::Runtime(int device_index) : m_impl(std::make_unique<Impl>()) {
 }
 
 Runtime::~Runtime() {
+  if (m_impl->num_resets != g_num_resets) return;
   (void)cudaStreamSynchronize(m_impl->stream);
   for (const cudaEvent_t event : m_impl->events) (void)cudaEventDestroy(event);
-  if (m_impl->graph != nullptr) (void)cudaGraphExecDestroy(m_impl->graph);
   (void)cublasDestroy(m_impl->blas);
   free(m_impl->workspace);
   (void)cudaStreamDestroy(m_impl->stream);
@@ -106,7 +137,7 @@ std::byte* Runtime::allocate(std::size_t bytes) {
 }
 
 void Runtime::free(std::byte* memory) {
-  (void)cudaFree(memory);
+  if (m_impl->num_resets == g_num_resets) (void)cudaFree(memory);
 }
 
 std::byte* Runtime::allocatePinned(std::size_t bytes) {
@@ -116,7 +147,7 @@ std::byte* Runtime::allocatePinned(std::size_t bytes) {
 }
 
 void Runtime::freePinned(std::byte* memory) {
-  (void)cudaFreeHost(memory);
+  if (m_impl->num_resets == g_num_resets) (void)cudaFreeHost(memory);
 }
 
 std::size_t Runtime::freeBytes() {
@@ -172,27 +203,20 @@ void Runtime::beginCapture() {
   m_impl->capturing = true;
 }
 
-// The graph of the step before is changed to the new one where only arguments differ, which is cheaper than a new one.
-void Runtime::endCapture(bool launch) {
+std::unique_ptr<Graph> Runtime::endCapture() {
   m_impl->capturing = false;
   cudaGraph_t captured = nullptr;
   const cudaError_t error = cudaStreamEndCapture(m_impl->stream, &captured);
-  if (!launch) {
-    if (captured != nullptr) (void)cudaGraphDestroy(captured);
-    (void)cudaGetLastError();
-    return;
-  }
-  check(error, "ending a graph");
-  cudaGraphExecUpdateResultInfo result{};
-  if (m_impl->graph != nullptr && cudaGraphExecUpdate(m_impl->graph, captured, &result) != cudaSuccess) {
-    (void)cudaGetLastError();
-    (void)cudaGraphExecDestroy(m_impl->graph);
-    m_impl->graph = nullptr;
-  }
-  const cudaError_t made = m_impl->graph == nullptr ? cudaGraphInstantiate(&m_impl->graph, captured, 0) : cudaSuccess;
-  (void)cudaGraphDestroy(captured);
+  auto graph = std::make_unique<NativeGraph>();
+  const cudaError_t made = error == cudaSuccess ? cudaGraphInstantiate(&graph->exec, captured, 0) : error;
+  if (captured != nullptr) (void)cudaGraphDestroy(captured);
+  if (made != cudaSuccess) (void)cudaGetLastError();
   check(made, "making a graph");
-  check(cudaGraphLaunch(m_impl->graph, m_impl->stream), "starting a graph");
+  return graph;
+}
+
+void Runtime::start(Graph& graph) {
+  check(cudaGraphLaunch(static_cast<NativeGraph&>(graph).exec, m_impl->stream), "starting a graph");
 }
 
 // A copy far past the caches, and a square product of halves; both within a gigabyte.

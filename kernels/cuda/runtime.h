@@ -34,6 +34,12 @@ struct Gemm {
   int batch = 1;
 };
 
+// Work that starts as one. May outlive nothing that it works on but as long as it isn't started.
+class Graph {
+ public:
+  virtual ~Graph() = default;
+};
+
 // One device: memory, one stream, events. All but the frees throw DeviceError.
 class Runtime {
  public:
@@ -62,8 +68,10 @@ class Runtime {
   void record(int event);
   double millisecondsBetween(int first, int second);  // both must have happened
 
+  // What is enqueued in between is not done, but kept.
   void beginCapture();
-  void endCapture(bool launch);  // launches what was captured, or drops it
+  std::unique_ptr<Graph> endCapture();  // throws if something in between could not be kept
+  void start(Graph& graph);
 
   DeviceCeilings probe();
 

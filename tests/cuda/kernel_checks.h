@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "kernels/counter_random.h"
 #include "kernels/cuda/module.h"
 #include "kernels/half.h"
 #include "tests/support/kernel_cases.h"
@@ -8,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -48,7 +50,7 @@ class Lab {
   std::vector<T> take(const T* from, std::size_t count) {
     std::vector<T> values(count);
     m_queue.download(std::as_writable_bytes(std::span(values)), reinterpret_cast<const std::byte*>(from));
-    return values;
+    return std::vector<T>(values);  // a copy: what the download did not wait for must not come to it later
   }
   // A matrix as the module keeps it, handed over in uneven pieces as a file is.
   kernels::WeightMatrix putMatrix(const kernels::Format& format, const std::vector<std::byte>& blocks, int num_rows,
@@ -172,6 +174,36 @@ inline std::vector<double> maskedAttentionReference(AttentionCase& c) {
     }
   }
   return out;
+}
+
+// The id that the filters and a draw leave, by sorting all.
+inline int sampleReference(std::span<const float> logits, const kernels::SampleParams& params) {
+  std::vector<int> ids;
+  for (int id = 0; id < static_cast<int>(logits.size()); ++id) {
+    if (!(logits[id] < INFINITY)) return kernels::kNoToken;
+    if (logits[id] != -INFINITY) ids.push_back(id);
+  }
+  if (ids.empty()) return kernels::kNoToken;
+  std::ranges::stable_sort(ids, [&](int a, int b) { return logits[a] > logits[b]; });
+  if (params.temperature < kernels::kLeastTemperature) return ids.front();
+  if (params.top_k > 0 && params.top_k < static_cast<int>(ids.size())) ids.resize(params.top_k);
+  std::vector<double> weights;
+  double total = 0.0;
+  for (const int id : ids) {
+    weights.push_back(std::exp((logits[id] - logits[ids.front()]) / params.temperature));
+    total += weights.back();
+  }
+  std::size_t kept = params.top_p < 1.0F ? 0 : ids.size();
+  for (double sum = 0.0; kept < ids.size() && sum < double{params.top_p} * total; ++kept) sum += weights[kept];
+  kept = std::max<std::size_t>(kept, 1);
+  while (kept > 1 && weights[kept - 1] < params.min_p) --kept;
+  double left = kernels::uniformAt(params.seed, params.position);
+  left *= std::accumulate(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(kept), 0.0);
+  for (std::size_t i = 0; i < kept; ++i) {
+    if (left < weights[i]) return ids[i];
+    left -= weights[i];
+  }
+  return ids[kept - 1];
 }
 
 // ---- Checks, one function an op ----------------------------------------------------------------------------------
@@ -346,6 +378,44 @@ inline Outcome checkHeadNorm(Lab& lab, int num_heads, int dim) {
   return {lab.take(on_device, expected.size()), expected, 2e-6};
 }
 
+// The sum where x was, the norm where the addend was, as the forward pass runs it.
+inline Outcome checkAddAndNorm(Lab& lab, int num_tokens, int dim) {
+  Random random(12);
+  const std::vector<float> x = random.floats(std::int64_t{num_tokens} * dim, -3, 3);
+  const std::vector<float> add = random.floats(std::int64_t{num_tokens} * dim, -3, 3);
+  const std::vector<float> weight = random.floats(dim, 0.5F, 2);
+  float* hidden = lab.put(x);
+  float* normed = lab.put(add);
+  const kernels::RmsNormArgs args{.x = hidden,
+                                  .weight = lab.put(weight),
+                                  .rows = nullptr,
+                                  .out = normed,
+                                  .num_tokens = num_tokens,
+                                  .dim = dim,
+                                  .epsilon = 1e-5F,
+                                  .add = normed,
+                                  .sum = hidden};
+  for (const auto& kernel : lab.module().catalog.rms_norm) {
+    if (kernel.supports(args).empty()) lab.run(kernel, args);
+  }
+  Outcome outcome{lab.take(hidden, x.size()), {}, 2e-6};
+  const std::vector<float> norms = lab.take(normed, x.size());
+  outcome.got.insert(outcome.got.end(), norms.begin(), norms.end());
+  std::vector<double> expected_norms;
+  for (int row = 0; row < num_tokens; ++row) {
+    double squares = 0.0;
+    for (int i = 0; i < dim; ++i) {
+      const float sum = x[row * dim + i] + add[row * dim + i];
+      outcome.expected.push_back(sum);
+      squares += double{sum} * sum;
+    }
+    const double factor = 1.0 / std::sqrt(squares / dim + 1e-5);
+    for (int i = 0; i < dim; ++i) expected_norms.push_back(outcome.expected[row * dim + i] * factor * weight[i]);
+  }
+  outcome.expected.insert(outcome.expected.end(), expected_norms.begin(), expected_norms.end());
+  return outcome;
+}
+
 inline Outcome checkSwiGlu(Lab& lab, int num_tokens, int hidden_dim) {
   Random random(7);
   const std::vector<float> gate = random.floats(std::int64_t{num_tokens} * hidden_dim, -20, 20);
@@ -371,6 +441,41 @@ inline Outcome checkAdd(Lab& lab, int num_tokens, int dim, bool is_bias) {
   return {lab.take(sum, x.size()), expected, 0.0};
 }
 
+// A row for each set of parameters. Ids from num_ids on have the largest logits, and must not be picked.
+inline Outcome checkSample(Lab& lab, int num_ids, const std::vector<kernels::SampleParams>& params,
+                           const std::function<void(std::vector<float>&)>& spoil,
+                           const std::vector<kernels::LogitChange>& changes = {}) {
+  Random random(10);
+  const int vocab_size = num_ids + 3;
+  const auto num_rows = static_cast<int>(params.size());
+  std::vector<float> logits = random.floats(std::int64_t{num_rows} * vocab_size, -9, 9);
+  for (int row = 0; row < num_rows; ++row) {
+    for (int id = num_ids; id < vocab_size; ++id) logits[row * vocab_size + id] = 1e9F;
+  }
+  spoil(logits);
+  float* on_device = lab.put(logits);
+  auto* out = reinterpret_cast<std::int32_t*>(lab.room(sizeof(std::int32_t) * params.size()));
+  lab.run(lab.module().catalog.sample[0], {.logits = on_device,
+                                           .params = params.data(),
+                                           .changes = changes.data(),
+                                           .out = out,
+                                           .num_tokens = num_rows,
+                                           .num_changes = static_cast<int>(changes.size()),
+                                           .vocab_size = vocab_size,
+                                           .num_ids = num_ids});
+  for (const kernels::LogitChange& change : changes) {
+    float& logit = logits[change.row * vocab_size + change.id];
+    logit += change.bias;
+    logit = logit > 0 ? logit / change.penalty : logit * change.penalty;
+  }
+  Outcome outcome;
+  for (const std::int32_t id : lab.take(out, params.size())) outcome.got.push_back(static_cast<float>(id));
+  for (int row = 0; row < num_rows; ++row) {
+    outcome.expected.push_back(sampleReference(std::span(logits).subspan(row * vocab_size, num_ids), params[row]));
+  }
+  return outcome;
+}
+
 // ---- All of them -----------------------------------------------------------------------------------------------
 
 inline void addLinearChecks(std::vector<Check>& checks, const Module& module) {
@@ -380,8 +485,9 @@ inline void addLinearChecks(std::vector<Check>& checks, const Module& module) {
   };
   for (const auto& kernel : module.catalog.linear) {
     const bool few = kernel.choice == "own";
-    std::vector<Shape> shapes = {{"f32", 5, 40},  {"f16", 13, 264},   {"bf16", 6, 72},  {"q8_0", 7, 96},
-                                 {"q4_0", 9, 64}, {"q4_1", 10, 1056}, {"q4_k", 3, 512}, {"q6_k", 5, 768}};
+    std::vector<Shape> shapes = {{"f32", 5, 40},   {"f16", 13, 264}, {"bf16", 6, 72},
+                                 {"q8_0", 7, 96},  {"q4_0", 9, 64},  {"q4_1", 10, 1056},
+                                 {"q4_k", 3, 512}, {"q5_k", 4, 512}, {"q6_k", 5, 768}};
     if (!few) shapes.insert(shapes.end(), {{"f16", 66, 33}, {"f32", 3, 7}});
     for (const Shape& shape : shapes) {
       for (const int num_tokens : few ? std::vector{1, 2, 3, 5, 8} : std::vector{1, 9, 34}) {
@@ -441,9 +547,59 @@ inline void addAttentionChecks(std::vector<Check>& checks, const Module& module)
   }
 }
 
+inline void addSampleChecks(std::vector<Check>& checks) {
+  const kernels::SampleParams greedy{.temperature = 0, .top_k = 0, .top_p = 1, .min_p = 0, .seed = 5, .position = 0};
+  std::vector<kernels::SampleParams> draws;
+  for (const float temperature : {0.2F, 1.0F, 5.0F}) {
+    for (const int top_k : {0, 1, 7, 100000}) {
+      for (const float top_p : {1.0F, 0.9F, 0.3F, 0.0F}) {
+        for (const float min_p : {0.0F, 0.2F}) {
+          draws.push_back({temperature, top_k, top_p, min_p, 17 * draws.size(), 1000 + std::ssize(draws)});
+        }
+      }
+    }
+  }
+  const auto as_it_is = [](std::vector<float>&) {};
+  for (const int num_ids : {1, 40, 2500}) {
+    checks.push_back({"sample greedily of " + std::to_string(num_ids), [=](Lab& lab) {
+                        return checkSample(lab, num_ids, {greedy, greedy}, as_it_is);
+                      }});
+    checks.push_back({"sample of " + std::to_string(num_ids), [=](Lab& lab) {
+                        const std::size_t some = num_ids > 1000 ? 4 : 1;  // of the draws
+                        std::vector<kernels::SampleParams> params;
+                        for (std::size_t i = 0; i < draws.size(); i += some) params.push_back(draws[i]);
+                        return checkSample(lab, num_ids, params, as_it_is);
+                      }});
+  }
+  // Equal logits but for their sign of zero, some banned.
+  checks.push_back({"sample of ties", [=](Lab& lab) {
+                      return checkSample(lab, 50, draws, [](std::vector<float>& logits) {
+                        for (std::size_t i = 0; i < logits.size(); ++i) {
+                          if (logits[i] < 1e8F) logits[i] = i % 7 == 3 ? -INFINITY : i % 2 == 0 ? 0.0F : -0.0F;
+                        }
+                      });
+                    }});
+  checks.push_back({"sample of NaN, infinity and nothing", [=](Lab& lab) {
+                      return checkSample(lab, 20, {greedy, draws[0], greedy, greedy}, [](std::vector<float>& logits) {
+                        logits[3] = NAN;
+                        logits[23 + 19] = INFINITY;
+                        std::fill_n(logits.begin() + 2 * 23, 20, -INFINITY);
+                      });
+                    }});
+  checks.push_back({"sample of changed logits", [=](Lab& lab) {
+                      return checkSample(lab, 30, {greedy, greedy, greedy, draws[40]}, as_it_is,
+                                         {{0, 7, 100.0F, 1.0F},
+                                          {1, 9, 50.0F, 2.0F},
+                                          {1, 8, 30.0F, 1.0F},
+                                          {2, 5, -INFINITY, 1.0F},
+                                          {3, 4, 20.0F, 1.5F},
+                                          {3, 1, 0.0F, 1.5F}});
+                    }});
+}
+
 inline std::vector<Check> allChecks(const Module& module) {
   std::vector<Check> checks;
-  for (const char* format : {"f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "q4_k", "q6_k"}) {
+  for (const char* format : {"f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "q4_k", "q5_k", "q6_k"}) {
     checks.push_back({std::string("embed ") + format, [format](Lab& lab) { return checkEmbed(lab, format, 512); }});
   }
   for (const int dim : {1, 40, 577, 4096}) {
@@ -465,7 +621,12 @@ inline std::vector<Check> allChecks(const Module& module) {
   checks.push_back({"swiglu", [](Lab& lab) { return checkSwiGlu(lab, 3, 333); }});
   checks.push_back({"add", [](Lab& lab) { return checkAdd(lab, 7, 41, false); }});
   checks.push_back({"add a bias", [](Lab& lab) { return checkAdd(lab, 7, 41, true); }});
+  for (const int dim : {1, 300}) {
+    checks.push_back(
+        {"add and rms_norm of " + std::to_string(dim), [dim](Lab& lab) { return checkAddAndNorm(lab, 3, dim); }});
+  }
   checks.push_back({"rms_norm of heads", [](Lab& lab) { return checkHeadNorm(lab, 3, 40); }});
+  addSampleChecks(checks);
   addLinearChecks(checks, module);
   addAttentionChecks(checks, module);
   return checks;

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/module_backend.h"
+#include "core/run/sampler.h"
+#include "tests/cuda/emulated_device.h"
 #include "tests/support/engines.h"
 
 #include <QTest>
 
+#include <cmath>
+#include <filesystem>
 #include <set>
 
 using namespace inferoscope;
@@ -44,6 +48,28 @@ std::vector<std::vector<TokenId>> answersOn(const std::string& device, const std
 
 }  // namespace
 
+// Logits of six tokens decoded after one prompt, beside `count` other sequences of that length and other contents.
+std::vector<float> logitsBesides(int count, int others_from) {
+  const std::shared_ptr<Backend> backend = makeBackend("cuda-emu", 1);
+  EngineOptions options;
+  options.device = "cuda-emu";
+  Engine engine(tests::loadOn(*backend, "synthetic:tiny-64:q8_0"), backend, options);
+  engine.keepLogits(true);
+  const SeqId own = engine.submit(tests::ask(tests::someIds(20, 1), 6)).seq;
+  for (int i = 0; i < count; ++i) engine.submit(tests::ask(tests::someIds(20, others_from + i), 6));
+  return tests::runAll(engine).at(own).logits;
+}
+
+double relativeDifference(const std::vector<float>& a, const std::vector<float>& b) {
+  double square = 0.0;
+  double difference = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    square += double{a[i]} * a[i];
+    difference += (double{a[i]} - b[i]) * (double{a[i]} - b[i]);
+  }
+  return std::sqrt(difference / square);
+}
+
 // The whole engine on CUDA's kernels, which run on the emulation: the module, its memory, its index copies, its graphs.
 class TestCudaEngine : public QObject {
   Q_OBJECT
@@ -80,7 +106,8 @@ class TestCudaEngine : public QObject {
   // Weights in planes, and activations as bytes or halves, by the number of tokens.
   void quantizedWeightsGiveNearlyTheCpusLogits_data() {
     QTest::addColumn<QString>("format");
-    for (const char* format : {"q8_0", "q4_0", "q4_1", "q4_k", "q6_k"}) QTest::newRow(format) << QString(format);
+    for (const char* format : {"q8_0", "q4_0", "q4_1", "q4_k", "q5_k", "q6_k"})
+      QTest::newRow(format) << QString(format);
   }
   void quantizedWeightsGiveNearlyTheCpusLogits() {
     QFETCH(const QString, format);
@@ -124,9 +151,100 @@ class TestCudaEngine : public QObject {
         }
       }
     }
-    for (const char* id : {"linear.gemv", "linear.cublas", "attention.flash_cuda", "rms_norm.cuda", "kv_append.cuda"}) {
+    for (const char* id : {"linear.gemv", "linear.cublas", "attention.flash_cuda", "rms_norm.cuda", "rms_norm.add_cuda",
+                           "kv_append.cuda"}) {
       QVERIFY2(kernels.contains(id), id);
     }
+  }
+
+  // Tokens are picked on the device; the CPU's sampler picks the same from the same logits.
+  void sampledTokensAreTheCpuSamplers() {
+    const std::shared_ptr<Backend> backend = makeBackend("cuda-emu", 1);
+    EngineOptions options;
+    options.device = "cuda-emu";
+    const auto model = tests::loadOn(*backend, "synthetic:tiny:f16");
+    Engine engine(model, backend, options);
+    engine.keepLogits(true);
+    std::map<SeqId, Request> requests;
+    const std::vector<SamplingParams> kinds = {
+        {.temperature = 1.0F, .seed = 1, .logit_bias = {}},
+        {.temperature = 0.7F, .top_k = 20, .top_p = 0.9F, .seed = 2, .logit_bias = {}},
+        {.temperature = 1.5F, .min_p = 0.1F, .repeat_penalty = 1.3F, .seed = 3, .logit_bias = {}},
+        {.temperature = 0.0F, .repeat_penalty = 1.1F, .logit_bias = {{5, 0.1F}, {6, -0.2F}}},
+        {.temperature = 3.0F, .top_k = 100, .repeat_penalty = 0.9F, .seed = 4, .logit_bias = {{7, -INFINITY}}}};
+    for (const SamplingParams& sampling : kinds) {
+      Request request = tests::ask(tests::someIds(9, 2), 8);
+      request.sampling = sampling;
+      requests.emplace(engine.submit(request).seq, request);
+    }
+    int num_checked = 0;
+    std::set<std::string_view> kernels;
+    while (!engine.idle()) {
+      const auto record = engine.step({});
+      for (const OpRecord& op : record->ops) kernels.insert(op.kernel);
+      for (const StepEntry& entry : record->entries) {
+        if (entry.sampled < 0) continue;
+        Request& request = requests.at(entry.seq);
+        std::vector<TokenId>& tokens = request.prompt;  // and what came so far
+        const Sampler::Result expected = Sampler().sample(engine.lastLogits(entry.seq), model->config.num_tokens,
+                                                          request.sampling, tokens, std::ssize(tokens));
+        QCOMPARE(entry.sampled, expected.token);
+        tokens.push_back(entry.sampled);
+        ++num_checked;
+      }
+    }
+    QCOMPARE(num_checked, 8 * 5);
+    QVERIFY(kernels.contains("sample.cuda"));
+  }
+
+  void loadedNaNEndsTheRequest() {
+    const std::shared_ptr<Backend> backend = makeBackend("cuda-emu", 1);
+    EngineOptions options;
+    options.device = "cuda-emu";
+    Engine engine(tests::loadOn(*backend, INFEROSCOPE_SOURCE_DIR "/tests/data/cases/f01_weight_nan.gguf"), backend,
+                  options);
+    const SeqId seq = engine.submit(tests::ask({1, 2, 3}, 4)).seq;
+    tests::runAll(engine);
+    const RequestInfo ended = engine.snapshot().requests.at(0);
+    QCOMPARE(ended.seq, seq);
+    QCOMPARE(ended.finish, FinishReason::kError);
+    QVERIFY2(QString::fromStdString(ended.error).contains("non-finite logits"), ended.error.c_str());
+  }
+
+  // What others hold never matters. Nor does their number while the same kernels run: up to eight sequences decode by
+  // GEMV, with sums over K in one order, and more through cuBLAS, whose weights and activations are halves.
+  void neighboursDoNotChangeLogits() {
+    const std::vector<float> alone = logitsBesides(0, 0);
+    QCOMPARE(alone.size(), 6U * 512U);
+    for (const int count : {1, 3, 7}) QVERIFY2(logitsBesides(count, 50) == alone, qPrintable(QString::number(count)));
+    const std::vector<float> beside_eleven = logitsBesides(11, 50);
+    QVERIFY(logitsBesides(11, 90) == beside_eleven);
+    QVERIFY(beside_eleven != alone);
+    QVERIFY2(relativeDifference(alone, beside_eleven) < 0.02,
+             qPrintable(QString::number(relativeDifference(alone, beside_eleven))));
+  }
+
+  // A graph for each number of sequences, made once; lengths, tokens and tables of each step lie on the device.
+  void graphsAreMadeOnceABatchSize() {
+    const auto& device = tests::emulatedDevice();
+    const std::shared_ptr<Backend> backend = makeBackend("cuda-emu", 1);
+    EngineOptions options = tests::with({{"block-size", "4"}});
+    options.device = "cuda-emu";
+    Engine engine(tests::loadOn(*backend, "synthetic:tiny:f16"), backend, options);
+    const auto decode = [&](int num_seqs) {
+      for (int i = 0; i < num_seqs; ++i) engine.submit(tests::ask(tests::someIds(3, i), 10));
+      tests::runAll(engine);
+    };
+    const int made_before = device.graphs_made;
+    const int started_before = device.graphs_started;
+    decode(3);  // more first: memory that grows is elsewhere afterwards, and what was made for it of no use
+    QCOMPARE(device.graphs_made - made_before, 1);
+    QCOMPARE(device.graphs_started - started_before, 8);  // 9 steps of decode, the first of them without a graph
+    decode(1);
+    decode(3);
+    decode(1);
+    QCOMPARE(device.graphs_made - made_before, 2);
+    QCOMPARE(device.graphs_started - started_before, 8 + 8 + 9 + 9);
   }
 
   void whatDoesNotFitIsRefusedWithBothNumbers() {
@@ -145,6 +263,25 @@ class TestCudaEngine : public QObject {
     Engine engine(model, backend, options);
     engine.submit(tests::ask(tests::someIds(3, 5), 1));
     QCOMPARE(tests::runAll(engine).size(), 1U);
+  }
+
+  // A real model takes minutes here: tests/run --slow.
+  void theDefaultModelAnswersAsOnTheCpu() {
+    if (!qEnvironmentVariableIsSet("INFEROSCOPE_SLOW_TESTS")) QSKIP("asked for by INFEROSCOPE_SLOW_TESTS alone");
+    if (!std::filesystem::exists(defaultModelPath())) QSKIP("the default model is not there");
+    std::vector<std::vector<TokenId>> answers;
+    for (const char* device : {"cpu", "cuda-emu"}) {
+      const std::shared_ptr<Backend> backend = makeBackend(device, 1);
+      EngineOptions options = tests::with({{"kv-budget", "64"}});
+      options.device = device;
+      const auto model = tests::loadOn(*backend, "default");
+      Engine engine(model, backend, options);
+      const SeqId seq = engine.submit(tests::ask(model->tokenizer->encode("The capital of France is"), 4)).seq;
+      answers.push_back(tests::runAll(engine).at(seq).tokens);
+      qInfo("%s: %s", device, model->tokenizer->decode(answers.back(), true).c_str());
+    }
+    QCOMPARE(answers[0].size(), 4U);
+    QCOMPARE(answers[1], answers[0]);
   }
 
   void aDeviceThatIsNotThereIsRefusedWithTheReason() {

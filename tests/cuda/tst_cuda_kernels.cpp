@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "kernels/cuda/emulation/device.h"
 #include "kernels/cuda/queue.h"
 #include "tests/cuda/kernel_checks.h"
 
@@ -6,6 +7,7 @@
 
 using namespace inferoscope;
 using kernels::cuda::DeviceQueue;
+using kernels::cuda::Queue;
 using kernels::cuda::emulation::Order;
 using kernels::cuda::emulation::Schedule;
 using tests::Check;
@@ -22,6 +24,20 @@ const std::vector<Check>& checks() {
   static const std::vector<Check> kChecks = tests::allChecks(module());
   return kChecks;
 }
+
+kernels::Exec execOn(Queue& queue) {
+  return {.pool = nullptr, .queue = &queue, .scratch = {}, .stop = {}};
+}
+
+class GraphsSince {
+ public:
+  int made() const { return inferoscopeEmulatedDevice()->graphs_made - m_made; }
+  int started() const { return inferoscopeEmulatedDevice()->graphs_started - m_started; }
+
+ private:
+  int m_made = inferoscopeEmulatedDevice()->graphs_made;
+  int m_started = inferoscopeEmulatedDevice()->graphs_started;
+};
 
 Outcome runUnder(const Check& check, const Schedule& schedule) {
   const auto queue = module().open(0);
@@ -89,18 +105,73 @@ class TestCudaKernels : public QObject {
     queue->free(memory);
   }
 
-  void aGraphRunsWhatWasEnqueued() {
+  // From the second time on, and with the indices of each step.
+  void aGraphIsMadeOnceAndStartedAgain() {
+    const auto queue = module().open(0);
+    Lab lab(module(), *queue);
+    const float* table = lab.put(std::vector<float>{0, 10, 20, 30, 40, 50});
+    float* out = lab.output(2);
+    const GraphsSince graphs;
+    for (int step = 0; step < 5; ++step) {
+      const std::vector<std::int32_t> ids = {step, 5 - step};
+      queue->beginStep();
+      queue->beginGraph();
+      module().catalog.embed[0].run({.table = {reinterpret_cast<const std::byte*>(table), kernels::FormatId{0}, 6, 1},
+                                     .token_ids = ids.data(),
+                                     .out = out,
+                                     .num_tokens = 2},
+                                    execOn(*queue));
+      const auto value = [](int id) { return 10.0F * static_cast<float>(id); };
+      QCOMPARE(lab.take(out, 2), (std::vector<float>{value(step), value(5 - step)}));
+    }
+    QCOMPARE(graphs.made(), 1);
+    QCOMPARE(graphs.started(), 4);
+  }
+
+  void otherArgumentsMakeAnotherGraph() {
     const auto queue = module().open(0);
     Lab lab(module(), *queue);
     float* x = lab.put(std::vector<float>{1, 2});
-    float* y = lab.put(std::vector<float>{10, 20});
-    for (int step = 1; step <= 2; ++step) {
+    const std::vector<const float*> ys = {lab.put(std::vector<float>{10, 20}), lab.put(std::vector<float>{300, 400})};
+    const GraphsSince graphs;
+    float expected = 2;
+    for (int step = 0; step < 6; ++step) {
       queue->beginStep();
       queue->beginGraph();
-      module().catalog.add[0].run({.x = x, .y = y, .num_tokens = 1, .dim = 2},
-                                  {.pool = nullptr, .queue = queue.get(), .scratch = {}, .stop = {}});
-      QCOMPARE(lab.take(x, 2)[1], 2.0F + 20.0F * static_cast<float>(step));
+      module().catalog.add[0].run({.x = x, .y = ys[step % 2], .num_tokens = 1, .dim = 2}, execOn(*queue));
+      expected += step % 2 == 0 ? 20.0F : 400.0F;
+      QCOMPARE(lab.take(x, 2)[1], expected);
     }
+    QCOMPARE(graphs.made(), 2);
+    QCOMPARE(graphs.started(), 4);
+  }
+
+  void aGraphLeftInTheMiddleIsForgotten() {
+    const auto queue = module().open(0);
+    Lab lab(module(), *queue);
+    float* x = lab.put(std::vector<float>{1});
+    queue->beginGraph();
+    module().catalog.add[0].run({.x = x, .y = x, .num_tokens = 1, .dim = 1}, execOn(*queue));
+    queue->beginStep();
+    QCOMPARE(lab.take(x, 1)[0], 1.0F);
+  }
+
+  void aKernelThatFailsBreaksTheDeviceUntilItIsOpenedAnew() {
+    auto queue = module().open(0);
+    std::byte* memory = queue->allocate(16);
+    inferoscopeEmulatedDevice()->failing_kernel = 1;
+    auto* x = reinterpret_cast<float*>(memory);
+    module().catalog.add[0].run({.x = x, .y = x, .num_tokens = 1, .dim = 1}, execOn(*queue));
+    QVERIFY_THROWS_EXCEPTION(kernels::cuda::DeviceError, queue->wait());
+    QVERIFY_THROWS_EXCEPTION(kernels::cuda::DeviceError, queue->wait());
+    QVERIFY_THROWS_EXCEPTION(kernels::cuda::DeviceError, queue->allocate(1));
+    const auto other = module().open(0);
+    QCOMPARE(inferoscopeEmulatedDevice()->used_bytes, 0U);
+    std::byte* others = other->allocate(16);
+    queue->free(memory);  // gone with the reset: it may be the other's by now
+    QCOMPARE(inferoscopeEmulatedDevice()->used_bytes, 16U);
+    queue.reset();
+    other->free(others);
   }
 
   void tooMuchMemoryIsRefused() {

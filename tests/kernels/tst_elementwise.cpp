@@ -323,7 +323,7 @@ class TestElementwise : public QObject {
     for (int i = 0; i < kernels::kNumOpKinds; ++i) {
       names += std::string(kernels::opKindName(static_cast<kernels::OpKind>(i))) + " ";
     }
-    QCOMPARE(names, "embed rms_norm linear rope kv_append attention swiglu add ");
+    QCOMPARE(names, "embed rms_norm linear rope kv_append attention swiglu add sample ");
   }
 
  private:

@@ -67,6 +67,7 @@ inline std::string libraryFault(std::string_view file, const std::string& header
   const std::string_view library = libraryOf(header);
   const bool allowed = library == "std" || (file.starts_with("kernels/") && library == "SIMD") ||
                        (file.starts_with("kernels/cuda/") && library == "CUDA") ||
+                       (file.starts_with("kernels/cuda/emulation/") && library == "POSIX") ||
                        (file.starts_with("core/") && isOneOf(library, {"POSIX", "nlohmann-json", "fmt", "PCRE2"})) ||
                        (file.starts_with("core/cli/") && library == "CLI11") ||
                        (file.starts_with("gui/") && library == "Qt");

@@ -55,6 +55,8 @@ void includeRows() {
   row("kernels/catalog.cpp", "#include <sys/mman.h>", false);
   row("kernels/cuda/runtime.cpp", "#include <cuda_runtime.h>", true);
   row("kernels/cuda/gemm.cpp", "#include <cublas_v2.h>", true);
+  row("kernels/cuda/emulation/race_detector.cpp", "#include <sys/mman.h>", true);
+  row("kernels/cuda/gemm.cpp", "#include <sys/mman.h>", false);
   row("kernels/cpu/pool.cpp", "#include <cuda_runtime.h>", false);
   row("kernels/cpu/pool.cpp", "#include \"kernels/cuda/gpu.h\"", false);
 

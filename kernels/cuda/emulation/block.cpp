@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "kernels/cuda/emulation/block.h"
 
+#include "kernels/cuda/emulation/device.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -45,12 +47,14 @@ void check(const Launch& launch) {
 }  // namespace
 
 void runLaunch(const Launch& launch, const Schedule& schedule, StackPool& stacks) {
+  if (isTheOne(inferoscopeEmulatedDevice()->failing_kernel)) throw Fault("an illegal memory access was encountered");
   check(launch);
   std::vector<unsigned> order(launch.grid.count());
   std::iota(order.begin(), order.end(), 0U);
   if (schedule.random_blocks) std::shuffle(order.begin(), order.end(), std::mt19937_64(schedule.seed));
   if (schedule.order == Order::kReverse) std::reverse(order.begin(), order.end());
   for (const unsigned flat : order) Block(launch, schedule, indexOf(flat, launch.grid), stacks).run();
+  races::acquire(&stacks);  // what all its threads did comes before what follows
 }
 
 Block::Block(const Launch& launch, const Schedule& schedule, Dim3 index, StackPool& stacks)
@@ -62,7 +66,8 @@ Block::Block(const Launch& launch, const Schedule& schedule, Dim3 index, StackPo
       m_threads(static_cast<std::size_t>(m_num_threads)),
       m_meetings(static_cast<std::size_t>((m_num_threads + kWarp - 1) / kWarp)),
       m_dynamic_shared(poisoned(launch.shared_bytes)),
-      m_num_live(m_num_threads) {
+      m_num_live(m_num_threads),
+      m_order{std::make_unique<char>(), std::make_unique<char>()} {
   orderThreads();
   t_block = this;
 }
@@ -155,11 +160,13 @@ void Block::threadBody(void* block) {
   auto* self = static_cast<Block*>(block);
   try {
     self->m_launch.body();
+    const races::Unwatched unwatched;
     self->endThread();
   } catch (const std::exception& fault) {
     self->m_fault = fault.what();
     self->setReady(self->m_running, State::kFinished);
   }
+  races::release(&self->m_stacks);
   Fiber::leaveForGood(self->m_threads[self->m_running].fiber, self->m_host);
 }
 
@@ -185,6 +192,9 @@ void Block::fail(const std::string& what) {
 // ---- Barriers --------------------------------------------------------------------------------------------------
 
 void Block::syncBlock(Site site) {
+  const races::Unwatched unwatched;
+  char* const order = m_order[m_num_barriers % 2].get();
+  races::release(order);
   if (m_num_at_barrier > 0 && site != m_barrier_site) {
     fail("waits for the block at " + shown(site) + ", while others do at " + shown(m_barrier_site));
   }
@@ -193,10 +203,12 @@ void Block::syncBlock(Site site) {
   m_threads[m_running].state = State::kAtBarrier;
   if (++m_num_at_barrier == m_num_live) releaseBarrier();
   wait(m_threads[m_running].state);
+  races::acquire(order);
 }
 
 void Block::releaseBarrier() {
   m_num_at_barrier = 0;
+  ++m_num_barriers;
   for (int thread = 0; thread < m_num_threads; ++thread) {
     if (m_threads[thread].state == State::kAtBarrier) setReady(thread, State::kReady);
   }
@@ -216,6 +228,14 @@ std::uint32_t Block::liveLanes(int warp) const {
   return lanes;
 }
 
+// Unlike a shuffle, it orders what its lanes do to memory.
+void Block::syncWarp(Site site) {
+  const races::Unwatched unwatched;
+  WarpMeeting& meeting = meet("syncWarp", site, 0xFFFFFFFFU, "", 0);
+  races::acquire(meeting.order.get());
+  leave(meeting);
+}
+
 WarpMeeting& Block::openMeeting(const char* what, Site site, std::uint32_t mask) {
   Meetings& meetings = m_meetings[m_running / kWarp];
   for (auto& open : meetings) {
@@ -233,13 +253,16 @@ WarpMeeting& Block::openMeeting(const char* what, Site site, std::uint32_t mask)
   meeting.wanted = mask;
   meeting.arrived = 0;
   meeting.num_readers = 0;
+  if (races::kWatched) meeting.order = std::make_unique<char>();
   return meeting;
 }
 
 WarpMeeting& Block::meet(const char* what, Site site, std::uint32_t mask, const void* value, std::size_t bytes) {
   if ((mask >> lane() & 1U) == 0) fail(std::string(what) + " at " + shown(site) + ": its own lane is not in the mask");
   WarpMeeting& meeting = openMeeting(what, site, mask);
-  std::memcpy(meeting.values[lane()], value, bytes);
+  const auto* from = static_cast<const volatile std::byte*>(value);  // volatile: no memcpy, which would be watched
+  for (std::size_t i = 0; i < bytes; ++i) meeting.values[lane()][i] = from[i];
+  races::release(meeting.order.get());
   meeting.arrived |= 1U << lane();
   Thread& self = m_threads[m_running];
   self.site = site;
@@ -270,14 +293,15 @@ void Block::leave(WarpMeeting& meeting) {
 // ---- Memory ----------------------------------------------------------------------------------------------------
 
 std::unique_ptr<std::byte, Block::Freed> Block::poisoned(std::size_t bytes) const {
-  auto* memory = static_cast<std::byte*>(::operator new (bytes, std::align_val_t{128}));
+  std::byte* memory = races::takeUntouched(bytes, kSharedAlignment);
   std::memset(memory, 0xFF, bytes);
-  return std::unique_ptr<std::byte, Freed>(memory);
+  return {memory, Freed{bytes}};
 }
 
 void* Block::shared(Site site, std::size_t bytes) {
+  const races::Unwatched unwatched;
   for (const Shared& variable : m_shared) {
-    if (variable.site.line == site.line && variable.site.file == site.file) return variable.memory.get();
+    if (variable.site == site && variable.bytes == bytes) return variable.memory.get();
   }
   std::size_t total = m_launch.shared_bytes + bytes;
   for (const Shared& variable : m_shared) total += variable.bytes;
@@ -294,13 +318,17 @@ void Block::copyAsync(void* to, const void* from, int bytes, int num_valid) {
   const auto aligned = [&](const void* p) { return reinterpret_cast<std::uintptr_t>(p) % bytes == 0; };
   if (!aligned(to) || (num_valid > 0 && !aligned(from))) fail("asynchronous copy from or to a misaligned address");
   const Copy copy{to, from, bytes, num_valid};
-  m_threads[m_running].open_copies.push_back(copy);
+  {
+    const races::Unwatched unwatched;
+    m_threads[m_running].open_copies.push_back(copy);
+  }
   if (m_schedule.late_copies) return;
   std::memcpy(to, from, num_valid);
   std::memset(static_cast<std::byte*>(to) + num_valid, 0, bytes - num_valid);
 }
 
 void Block::commitCopies() {
+  const races::Unwatched unwatched;
   Thread& t = m_threads[m_running];
   t.copies.push_back(std::exchange(t.open_copies, {}));
 }
@@ -313,6 +341,7 @@ void Block::waitCopies(int num_pending) {
       std::memcpy(copy.to, copy.from, copy.num_valid);
       std::memset(static_cast<std::byte*>(copy.to) + copy.num_valid, 0, copy.bytes - copy.num_valid);
     }
+    const races::Unwatched unwatched;
     groups.erase(groups.begin());
   }
 }

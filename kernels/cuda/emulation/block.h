@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/cuda/emulation/fiber.h"
+#include "kernels/cuda/emulation/race_detector.h"
 
 #include <array>
 #include <cstddef>
@@ -16,7 +17,8 @@
 namespace inferoscope::kernels::cuda {
 
 struct Dim3 {
-  unsigned x = 1, y = 1, z = 1;
+  constexpr Dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
+  unsigned x, y, z;
   unsigned count() const { return x * y * z; }
 };
 
@@ -56,6 +58,7 @@ struct WarpMeeting {
   std::uint32_t arrived = 0;
   int num_readers = 0;  // who have not read yet
   alignas(16) std::byte values[32][48];
+  std::unique_ptr<char> order = nullptr;  // what the thread sanitizer orders its lanes by, if they are
 };
 
 struct Launch {
@@ -78,9 +81,11 @@ class Block {
 
   // What the running thread does in it. Each may let others run.
   void syncBlock(Site site);
+  void syncWarp(Site site);
   // Calls read(meeting) once all lanes of `mask` have come with as many bytes.
   template <class Read>
   void meetWarp(const char* what, Site site, std::uint32_t mask, const void* value, std::size_t bytes, Read read) {
+    const races::Unwatched unwatched;
     WarpMeeting& meeting = meet(what, site, mask, value, bytes);
     read(static_cast<const WarpMeeting&>(meeting));
     leave(meeting);
@@ -94,6 +99,7 @@ class Block {
   [[noreturn]] void fail(const std::string& what);  // of the running thread
 
  private:
+  static constexpr std::size_t kSharedAlignment = 128;
   enum class State : std::uint8_t { kNew, kReady, kAtBarrier, kInMeeting, kFinished };
   struct Copy {
     void* to;
@@ -110,7 +116,8 @@ class Block {
     std::vector<Copy> open_copies;
   };
   struct Freed {
-    void operator()(std::byte* memory) const { ::operator delete (memory, std::align_val_t{128}); }
+    std::size_t bytes = 0;
+    void operator()(std::byte* memory) const { races::giveBack(memory, bytes, kSharedAlignment); }
   };
   struct Shared {
     Site site;
@@ -154,6 +161,10 @@ class Block {
   int m_num_live = 0;
   int m_num_at_barrier = 0;
   Site m_barrier_site;
+  // What the thread sanitizer orders threads by at barriers: two in turn, as who has passed one may come to the next
+  // while others still have to leave it.
+  std::unique_ptr<char> m_order[2];
+  int m_num_barriers = 0;
   std::string m_fault;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "kernels/cuda/emulation/fiber.h"
 
+#include "kernels/cuda/emulation/race_detector.h"
+
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -54,7 +56,7 @@ constexpr std::size_t kStackBytes = 256 << 10;  // frames are larger
 #else
 constexpr std::size_t kStackBytes = 64 << 10;
 #endif
-constexpr std::align_val_t kAlignment{4096};
+constexpr std::size_t kAlignment = 4096;
 constexpr unsigned char kCanary[16] = {0xC5, 0x3A, 0x96, 0x1F, 0x70, 0xE8, 0x4D, 0xB2,
                                        0x0B, 0xD7, 0x68, 0x91, 0xFE, 0x25, 0xAC, 0x53};
 
@@ -64,13 +66,13 @@ thread_local Fiber* t_left = nullptr;
 
 }  // namespace
 
-Stack::Stack() : m_bottom(static_cast<std::byte*>(::operator new(kStackBytes, kAlignment))) {
+Stack::Stack() : m_bottom(races::takeUntouched(kStackBytes, kAlignment)) {
   std::memcpy(m_bottom, kCanary, sizeof(kCanary));
 }
 
 Stack::~Stack() {
   forgetFrames();
-  ::operator delete(m_bottom, kAlignment);
+  races::giveBack(m_bottom, kStackBytes, kAlignment);
 }
 
 bool Stack::overflowed() const {
@@ -87,6 +89,10 @@ void Stack::forgetFrames() const {
 #endif
 }
 
+void StackPool::giveBack(std::unique_ptr<Stack> stack) {
+  if (!races::kWatched) m_free.push_back(std::move(stack));
+}
+
 std::unique_ptr<Stack> StackPool::take() {
   if (m_free.empty()) return std::make_unique<Stack>();
   std::unique_ptr<Stack> stack = std::move(m_free.back());
@@ -94,7 +100,13 @@ std::unique_ptr<Stack> StackPool::take() {
   return stack;
 }
 
+Fiber::~Fiber() {
+  if (m_ended) races::endFiber(m_watched);
+}
+
 void Fiber::prepare(Stack& stack, void (*body)(void*), void* argument) {
+  m_watched = races::makeFiber();
+  m_is_host = false;
   stack.forgetFrames();
   m_body = body;
   m_argument = argument;
@@ -121,6 +133,8 @@ void Fiber::enter() {
 void Fiber::enterFrom(Fiber& from, Fiber& to, [[maybe_unused]] bool for_good) {
   t_left = &from;
   t_entered = &to;
+  if (from.m_is_host) from.m_watched = races::currentFiber();
+  races::changeTo(to.m_watched);
 #if defined(__SANITIZE_ADDRESS__)
   void* fake_stack = nullptr;
   __sanitizer_start_switch_fiber(for_good ? nullptr : &fake_stack, to.m_stack_bottom, to.m_stack_bytes);
@@ -136,6 +150,7 @@ void Fiber::change(Fiber& from, Fiber& to) {
 }
 
 void Fiber::leaveForGood(Fiber& from, Fiber& to) {
+  from.m_ended = true;
   enterFrom(from, to, true);
   std::abort();  // someone resumed a finished fiber
 }

@@ -28,7 +28,7 @@ class Stack {
 class StackPool {
  public:
   std::unique_ptr<Stack> take();
-  void giveBack(std::unique_ptr<Stack> stack) { m_free.push_back(std::move(stack)); }
+  void giveBack(std::unique_ptr<Stack> stack);
 
  private:
   std::vector<std::unique_ptr<Stack>> m_free;
@@ -39,6 +39,7 @@ class StackPool {
 class Fiber {
  public:
   Fiber() = default;
+  ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
@@ -58,6 +59,9 @@ class Fiber {
   void* m_argument = nullptr;
   const void* m_stack_bottom = nullptr;  // for AddressSanitizer; unknown for the host until it is left
   std::size_t m_stack_bytes = 0;
+  void* m_watched = nullptr;  // the thread sanitizer's fiber
+  bool m_is_host = true;
+  bool m_ended = false;
 };
 
 }  // namespace inferoscope::kernels::cuda::emulation

@@ -8,6 +8,7 @@
 #include "kernels/half.h"
 
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <type_traits>
@@ -57,7 +58,7 @@ inline void syncBlock(GPU_SITE) {
 }
 
 inline void syncWarp(GPU_SITE) {
-  emulation::Block::current().meetWarp("syncWarp", site, 0xFFFFFFFFU, "", 0, [](const auto&) {});
+  emulation::Block::current().syncWarp(site);
 }
 
 template <class T>
@@ -86,6 +87,10 @@ inline float halfToFloatFast(std::uint16_t half) {
 }
 inline std::uint16_t floatToHalfFast(float value) {
   return floatToHalf(value);
+}
+
+inline void addAtomically(std::uint64_t* to, std::uint64_t value) {
+  std::atomic_ref(*to).fetch_add(value, std::memory_order_relaxed);
 }
 
 inline int dot4(int a, int b, int c) {

@@ -1,45 +1,86 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "kernels/cuda/runtime.h"
 
+#include "kernels/cuda/emulation/device.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <new>
+
+extern "C" __attribute__((visibility("default"))) inferoscope::kernels::cuda::emulation::Device*
+inferoscopeEmulatedDevice() {
+  static inferoscope::kernels::cuda::emulation::Device device;
+  return &device;
+}
 
 namespace inferoscope::kernels::cuda {
 namespace {
 
 constexpr std::align_val_t kAlignment{256};
-constexpr std::size_t kTotalBytes = std::size_t{4} << 30;
 constexpr const char* kName = "emulated device";
 
 struct FreeMemory {
   void operator()(std::byte* memory) const { ::operator delete(memory, kAlignment); }
 };
+using Memory = std::unique_ptr<std::byte, FreeMemory>;
 
-std::byte* poisoned(std::size_t bytes) {
-  auto* memory = static_cast<std::byte*>(::operator new(bytes, kAlignment));
-  std::memset(memory, 0xFF, bytes);
+Memory poisoned(std::size_t bytes) {
+  Memory memory(static_cast<std::byte*>(::operator new(bytes, kAlignment)));
+  std::memset(memory.get(), 0xFF, bytes);
   return memory;
 }
+
+emulation::Device& device() {
+  return *inferoscopeEmulatedDevice();
+}
+
+// What lies in the device's memory, whoever asked for it: a reset takes it all.
+struct Allocation {
+  Memory memory;
+  std::size_t bytes;
+};
+std::map<std::byte*, Allocation>& allocations() {
+  static std::map<std::byte*, Allocation> all;
+  return all;
+}
+
+void needWhole(const char* doing) {
+  if (device().broken) throw DeviceError(std::string(doing) + ": an illegal memory access was encountered");
+}
+
+// Holds arguments as they were when it was made, as a device does.
+struct EmulatedGraph : Graph {
+  std::vector<emulation::Stream::Work> work;
+};
 
 }  // namespace
 
 std::vector<DeviceInfo> listDevices(std::string&) {
-  return {{.name = kName, .total_bytes = kTotalBytes, .compute_major = 8, .compute_minor = 0, .num_processors = 1}};
+  return {{.name = kName,
+           .total_bytes = device().total_bytes,
+           .compute_major = 8,
+           .compute_minor = 0,
+           .num_processors = 1,
+           .pci_bus_id = {}}};
 }
 
 struct Runtime::Impl {
   emulation::Stream stream;
-  std::map<std::byte*, std::size_t> allocations;
-  std::size_t used_bytes = 0;
+  int num_resets = device().num_resets;
   std::vector<std::chrono::steady_clock::time_point> events;
 };
 
-Runtime::Runtime(int device_index) : m_impl(std::make_unique<Impl>()) {
+Runtime::Runtime(int device_index) {
   if (device_index != 0) throw DeviceError("there is one emulated device, number 0");
+  if (device().broken) {
+    allocations().clear();
+    device().used_bytes = 0;
+    device().broken = false;
+    ++device().num_resets;
+  }
+  m_impl = std::make_unique<Impl>();
 }
 
 Runtime::~Runtime() = default;
@@ -49,23 +90,30 @@ Stream Runtime::stream() const {
 }
 
 std::byte* Runtime::allocate(std::size_t bytes) {
-  if (bytes > kTotalBytes - m_impl->used_bytes) return nullptr;
-  std::byte* memory = poisoned(bytes);
-  m_impl->allocations.emplace(memory, bytes);
-  m_impl->used_bytes += bytes;
-  return memory;
+  needWhole("allocating device memory");
+  if (emulation::isTheOne(device().failing_allocation) || bytes > freeBytes()) return nullptr;
+  Memory memory = poisoned(bytes);
+  std::byte* address = memory.get();
+  allocations().emplace(address, Allocation{std::move(memory), bytes});
+  device().used_bytes += bytes;
+  return address;
 }
 
 void Runtime::free(std::byte* memory) {
-  if (memory == nullptr) return;
-  m_impl->stream.synchronize();
-  m_impl->used_bytes -= m_impl->allocations.at(memory);
-  m_impl->allocations.erase(memory);
-  FreeMemory{}(memory);
+  if (memory == nullptr || device().broken || m_impl->num_resets != device().num_resets) return;
+  try {
+    synchronize();
+  } catch (const DeviceError&) {  // whoever waits next hears of it
+    return;
+  }
+  const auto found = allocations().find(memory);
+  device().used_bytes -= found->second.bytes;
+  allocations().erase(found);
 }
 
 std::byte* Runtime::allocatePinned(std::size_t bytes) {
-  return poisoned(bytes);
+  needWhole("allocating pinned memory");
+  return poisoned(bytes).release();
 }
 
 void Runtime::freePinned(std::byte* memory) {
@@ -73,10 +121,12 @@ void Runtime::freePinned(std::byte* memory) {
 }
 
 std::size_t Runtime::freeBytes() {
-  return kTotalBytes - m_impl->used_bytes;
+  needWhole("asking for the free memory");
+  return device().total_bytes - std::min(device().total_bytes, device().used_bytes);
 }
 
 void Runtime::copyToDevice(std::byte* to, const std::byte* from, std::size_t bytes) {
+  needWhole("copying to the device");
   m_impl->stream.enqueue([=](emulation::Stream&) { std::memcpy(to, from, bytes); });
 }
 
@@ -88,12 +138,16 @@ void Runtime::copyOnDevice(std::byte* to, const std::byte* from, std::size_t byt
   copyToDevice(to, from, bytes);
 }
 
-void Runtime::checkLaunch() {}
+void Runtime::checkLaunch() {
+  needWhole("starting a kernel");
+}
 
 void Runtime::synchronize() {
+  needWhole("waiting for the device");
   try {
     m_impl->stream.synchronize();
   } catch (const emulation::Fault& fault) {
+    device().broken = true;
     throw DeviceError(fault.what());
   }
 }
@@ -112,10 +166,17 @@ void Runtime::beginCapture() {
   m_impl->stream.beginCapture();
 }
 
-void Runtime::endCapture(bool launch) {
-  for (auto& work : m_impl->stream.endCapture()) {
-    if (launch) m_impl->stream.enqueue(std::move(work));
-  }
+std::unique_ptr<Graph> Runtime::endCapture() {
+  auto graph = std::make_unique<EmulatedGraph>();
+  graph->work = m_impl->stream.endCapture();
+  ++device().graphs_made;
+  return graph;
+}
+
+void Runtime::start(Graph& graph) {
+  needWhole("starting a graph");
+  for (const auto& work : static_cast<EmulatedGraph&>(graph).work) m_impl->stream.enqueue(work);
+  ++device().graphs_started;
 }
 
 // Nothing to measure: a share of what an emulation can do says nothing.
