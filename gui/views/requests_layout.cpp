@@ -222,14 +222,25 @@ void RequestsModel::removeGone(const ByKey& now) {
   }
 }
 
-// The newest on top, a request's lanes one below the other.
+// The newest on top; what the other lane has already stands beside it, lane A first.
 void RequestsModel::insertNew(const ByKey& fresh) {
-  if (fresh.empty()) return;
-  std::vector<Row> rows;
-  for (const auto& [key, request] : fresh) rows.push_back({.lane = key.second, .request = *request});
-  std::ranges::stable_sort(rows, std::ranges::greater{}, [](const Row& row) { return row.request.seq; });
-  beginInsertRows({}, 0, static_cast<int>(rows.size()) - 1);
-  m_rows.insert(m_rows.begin(), rows.begin(), rows.end());
+  std::vector<Row> on_top;
+  for (const auto& [key, request] : fresh) {
+    const Row row{.lane = key.second, .request = *request};
+    const std::vector<int> others = rowsOf(key.first);
+    if (others.empty()) {
+      on_top.push_back(row);
+      continue;
+    }
+    const int at = row.lane == core::LaneId::kA ? others.front() : others.back() + 1;
+    beginInsertRows({}, at, at);
+    m_rows.insert(m_rows.begin() + at, row);
+    endInsertRows();
+  }
+  if (on_top.empty()) return;
+  std::ranges::stable_sort(on_top, std::ranges::greater{}, [](const Row& row) { return row.request.seq; });
+  beginInsertRows({}, 0, static_cast<int>(on_top.size()) - 1);
+  m_rows.insert(m_rows.begin(), on_top.begin(), on_top.end());
   endInsertRows();
 }
 

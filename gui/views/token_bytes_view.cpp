@@ -27,7 +27,7 @@ constexpr double kShortestSpanS = 5;
 constexpr double kLongestSpanS = 3600;
 constexpr int kPixelsAColumn = 4;
 constexpr int kMostTicks = 5;
-constexpr int kNarrow = 420;  // chart and tape below each other
+constexpr int kNarrow = 520;  // chart and tape below each other
 constexpr double kMega = 1e6;
 
 }  // namespace
@@ -111,7 +111,13 @@ void TokenBytesView::resizeEvent(QResizeEvent* event) {
   const Qt::Orientation orientation = width() < kNarrow ? Qt::Vertical : Qt::Horizontal;
   if (orientation == m_content->orientation()) return;
   m_content->setOrientation(orientation);
-  m_content->setSizes({620, 380});
+  // When the splitter has its new size.
+  QMetaObject::invokeMethod(
+      this,
+      [this] {
+        m_content->setSizes({620, 380});
+      },
+      Qt::QueuedConnection);
 }
 
 // One chart or, below each other, one of each lane under its title.

@@ -262,6 +262,7 @@ void UtilisationView::setTitles() {
   const int all = m_plot->width() - 2 * kMargin;
   const auto fitting = [&](StripIndex index, std::size_t lane) {
     QStringList titles = titlesOf(index, m_lanes[lane].rates);
+    if (m_lanes[lane].rates.seconds.empty()) titles = {tr("no step in this time"), nothing()};
     if (m_two)
       titles.replaceInStrings(QRegularExpression(QStringLiteral("^")), laneName(kLanes[lane]) + QStringLiteral("  "));
     const bool shares_line = m_two ? !m_titles_in_rows : index == kTokens;

@@ -179,6 +179,11 @@ void TestRequestsLayout::lanesStandTogether() {
   QCOMPARE(lanes(model), QString("A1 B1 A2 A3 B3"));
   model.setRequests(requests({3, 2}));  // the comparison is over
   QCOMPARE(lanes(model), QString("A2 A3"));
+  // What comes to one lane later than to the other.
+  model.setRequests(requests({3, 2}), requests({4, 3}));
+  QCOMPARE(lanes(model), QString("B4 A2 A3 B3"));
+  model.setRequests(requests({4, 3, 2}), requests({4, 3, 2}));
+  QCOMPARE(lanes(model), QString("A4 B4 A2 B2 A3 B3"));
 }
 
 QTEST_GUILESS_MAIN(TestRequestsLayout)
