@@ -257,8 +257,8 @@ Comparison ComparisonRun::result() const {
 
   const ComparisonTally& shown = tallies.empty() ? m_round->tally() : middleOf(tallies);
   // A single repeat says more by its steps and requests than as one sample.
-  comparison.differences = tallies.size() < 2 && !done() ? m_round->tally().differencesSoFar(m_setup.seed)
-                                                         : differencesOf(tallies, m_setup.seed);
+  comparison.differences =
+      tallies.size() < 2 && !done() ? shown.differencesSoFar(m_setup.seed) : differencesOf(tallies, m_setup.seed);
   comparison.a = shown.lane(LaneId::kA);
   comparison.b = shown.lane(LaneId::kB);
   comparison.quality = done() ? m_quality : shown.answersCompared();

@@ -38,7 +38,7 @@ QString explain(core::ShadowKind kind) {
 QColor colorOf(std::size_t index, const core::ShadowPolicy& policy, const Theme& theme) {
   if (policy.kind != core::ShadowKind::kPaged) return theme.owners[index % theme.owners.size()];
   const double log2_over_8 = std::log2(policy.block_size / 8.0);
-  return mix(theme.bandwidth, theme.surface, 0.12 * log2_over_8);
+  return mix(theme.compute, theme.surface, 0.12 * log2_over_8);
 }
 
 }  // namespace
