@@ -13,11 +13,12 @@ enum class Policy : std::uint8_t { kFcfs, kPrefillFirst };
 // Every knob's value. core/engine/knobs.h is the one table that names, explains and parses them.
 struct EngineOptions {
   KvLayout kv_layout = KvLayout::kPaged;
-  int block_size = 16;              // token slots in a KV block, 1..256
-  int kv_budget_mib = 0;            // 0: what 8 sequences of 2,048 tokens need
-  std::string kv_format = "f16";    // f16, f32, q8_0
-  std::string attention = "flash";  // the `choice` of a catalog row
-  std::string linear = "simd";      // the `choice` of a catalog row
+  int block_size = 16;                // token slots in a KV block, 1..256
+  int kv_budget_mib = 0;              // 0: what 8 sequences of 2,048 tokens need
+  std::string kv_format = "f16";      // f16, f32, q8_0
+  std::string attention = "flash";    // the `choice` of a catalog row
+  std::string weights = "as-stored";  // or the format that they are made into
+  std::string linear = "simd";        // the `choice` of a catalog row
   Batching batching = Batching::kContinuous;
   int max_sequences = 16;   // sequences in a batch
   int step_tokens = 512;    // tokens of a step, decode tokens included

@@ -227,6 +227,8 @@ void MainWindow::connectSession() {
   });
   connect(&m_session, &Session::optionsInForce, m_knobs, &KnobsPanel::showInForce);
   connect(&m_session, &Session::optionsInForce, m_model, &ModelPanel::showOptions);
+  connect(&m_session, &Session::weightsProgress, m_knobs, &KnobsPanel::showProgress);
+  connect(&m_session, &Session::modelChanged, m_model, &ModelPanel::showModel);
   connect(&m_session, &Session::optionsRefused, m_knobs, &KnobsPanel::showRefusal);
   connect(&m_session, &Session::engineFailed, this, &MainWindow::showMessage);
   connect(&m_session, &Session::requestSubmitted, &m_selection, &Selection::setRequest);

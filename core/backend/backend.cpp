@@ -1,7 +1,24 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/backend.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <thread>
+
 namespace inferoscope::core {
+
+std::string Backend::hardware() const {
+  std::string model = "unknown CPU";
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("model name")) continue;
+    model = line.substr(std::min(line.size(), line.find(':') + 2));
+    break;
+  }
+  return fmt::format("{}, {} cores", model, std::thread::hardware_concurrency());
+}
 
 kernels::Catalog Backend::catalog() const {
   return kernels::catalogOf(device());

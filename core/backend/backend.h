@@ -31,11 +31,13 @@ class Backend {
   virtual ~Backend() = default;
 
   virtual std::string_view id() const = 0;  // "cpu"
+  virtual std::string hardware() const;     // its name, for people: "Intel(R) Xeon(R) Processor, 2 cores"
   virtual kernels::Device device() const = 0;
   virtual kernels::Catalog catalog() const;  // what can run on it
   virtual int numThreads() const = 0;
   virtual void setThreads(int num_threads) = 0;  // 0 or less: one a core
 
+  virtual std::size_t freeBytes() const { return 0; }  // that can still be had; 0: unknown
   // 64-byte aligned, contents zero on the CPU, undefined on other devices. Throws Error with what it was for, the bytes
   // needed and the bytes available.
   virtual std::shared_ptr<Buffer> allocate(std::size_t bytes, std::string_view what) = 0;

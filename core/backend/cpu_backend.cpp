@@ -40,6 +40,7 @@ class CpuBackend : public Backend {
     if (!m_pool || m_pool->numThreads() != wanted) m_pool = std::make_unique<kernels::cpu::Pool>(wanted);
   }
 
+  std::size_t freeBytes() const override { return availableMemory(); }
   std::shared_ptr<Buffer> allocate(std::size_t bytes, std::string_view what) override {
     return allocateHuge(bytes, what);
   }

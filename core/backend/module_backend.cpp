@@ -30,6 +30,11 @@ double gib(std::size_t bytes) {
   return static_cast<double>(bytes) / (1 << 30);
 }
 
+std::string describe(const cuda::DeviceInfo& info) {
+  return fmt::format("{}, compute capability {}.{}, {:.1f} GiB", info.name, info.compute_major, info.compute_minor,
+                     gib(info.total_bytes));
+}
+
 // Beside the program; tests lie in a folder next to it.
 fs::path pathOf(const char* library) {
   std::error_code error;
@@ -79,15 +84,21 @@ class DeviceBuffer : public Buffer {
 class ModuleBackend : public Backend {
  public:
   ModuleBackend(const cuda::Module& module, std::string id, int device_index, const cuda::DeviceInfo& info)
-      : m_module(module), m_id(std::move(id)), m_queue(module.open(device_index)), m_utilisation(info.pci_bus_id) {}
+      : m_module(module),
+        m_id(std::move(id)),
+        m_hardware(describe(info)),
+        m_queue(module.open(device_index)),
+        m_utilisation(info.pci_bus_id) {}
 
   std::string_view id() const override { return m_id; }
+  std::string hardware() const override { return m_hardware; }
   kernels::Device device() const override { return m_module.device; }
   kernels::Catalog catalog() const override { return m_module.catalog; }
   // Threads of the CPU do none of the work; the number is kept for those who set it.
   int numThreads() const override { return m_num_threads; }
   void setThreads(int num_threads) override { m_num_threads = num_threads; }
 
+  std::size_t freeBytes() const override { return m_queue->freeBytes(); }
   std::shared_ptr<Buffer> allocate(std::size_t bytes, std::string_view what) override {
     std::byte* data = m_queue->allocate(bytes);
     if (data == nullptr) {
@@ -148,14 +159,13 @@ class ModuleBackend : public Backend {
     }
   }
 
-  // Ceilings of the device: copies count what they read and write; the peak is that of halves with float sums.
+  // Copies count what they read and write. Of arithmetic only the fastest kind is measured: halves with float sums.
   MachineLimits probe(std::stop_token stop) override {
     const cuda::DeviceCeilings ceilings = m_queue->probe();
     if (stop.stop_requested()) throw Cancelled();
     MachineLimits limits;
     limits.read_bytes_per_s = ceilings.copy_bytes_per_s;
-    limits.fp32_flop_per_s = ceilings.half_flop_per_s;
-    limits.int8_op_per_s = ceilings.half_flop_per_s;
+    limits.f16_flop_per_s = ceilings.half_flop_per_s;
     limits.num_threads = m_num_threads;
     limits.measured_at_unix_s =
         std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -165,6 +175,7 @@ class ModuleBackend : public Backend {
  private:
   const cuda::Module& m_module;
   std::string m_id;
+  std::string m_hardware;
   int m_num_threads = 1;
   std::shared_ptr<cuda::Queue> m_queue;
   std::shared_ptr<Buffer> m_scratch;
@@ -196,10 +207,7 @@ GpuListing listGpus() {
   try {
     const auto devices = openModule(kCudaLibrary).devices(listing.why_none);
     for (std::size_t i = 0; i < devices.size(); ++i) {
-      const cuda::DeviceInfo& info = devices[i];
-      listing.gpus.push_back({fmt::format("{}{}", kCudaPrefix, i),
-                              fmt::format("{}, compute capability {}.{}, {:.1f} GiB", info.name, info.compute_major,
-                                          info.compute_minor, gib(info.total_bytes))});
+      listing.gpus.push_back({fmt::format("{}{}", kCudaPrefix, i), describe(devices[i])});
     }
   } catch (const Error& error) {
     listing.why_none = error.what();

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/probe_cache.h"
 
+#include "core/error.h"
+#include "core/output_file.h"
+
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
-#include <unistd.h>
-
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <span>
 #include <string>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 namespace inferoscope::core {
@@ -22,7 +22,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kVersion = "2";           // of the probe: another way to measure is another number
+constexpr const char* kVersion = "3";           // of the probe: another way to measure is another number
 constexpr std::int64_t kMostAgeSeconds = 3600;  // shared machines drift
 
 std::int64_t nowUnixSeconds() {
@@ -31,14 +31,7 @@ std::int64_t nowUnixSeconds() {
 
 // What the ceilings depend on beside the number of threads: "cpu: Intel(R) Xeon(R) Processor, 2 cores".
 std::string machineName(const Backend& backend) {
-  std::string model = "unknown CPU";
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with("model name")) continue;
-    model = line.substr(std::min(line.size(), line.find(':') + 2));
-    break;
-  }
-  return fmt::format("{}: {}, {} cores", backend.id(), model, std::thread::hardware_concurrency());
+  return fmt::format("{}: {}", backend.id(), backend.hardware());
 }
 
 std::string threadsKey(const Backend& backend) {
@@ -46,13 +39,10 @@ std::string threadsKey(const Backend& backend) {
 }
 
 json toJson(const MachineLimits& limits) {
-  return {{"read_bytes_per_s", limits.read_bytes_per_s},
-          {"cache_read_bytes_per_s", limits.cache_read_bytes_per_s},
-          {"fp32_flop_per_s", limits.fp32_flop_per_s},
-          {"int8_op_per_s", limits.int8_op_per_s},
-          {"last_level_cache_bytes", limits.last_level_cache_bytes},
-          {"cache_reach_bytes", limits.cache_reach_bytes},
-          {"measured_at_unix_s", limits.measured_at_unix_s}};
+  return {{"read_bytes_per_s", limits.read_bytes_per_s},   {"cache_read_bytes_per_s", limits.cache_read_bytes_per_s},
+          {"fp32_flop_per_s", limits.fp32_flop_per_s},     {"f16_flop_per_s", limits.f16_flop_per_s},
+          {"int8_op_per_s", limits.int8_op_per_s},         {"last_level_cache_bytes", limits.last_level_cache_bytes},
+          {"cache_reach_bytes", limits.cache_reach_bytes}, {"measured_at_unix_s", limits.measured_at_unix_s}};
 }
 
 double rate(const json& kept, const char* key) {
@@ -64,6 +54,7 @@ MachineLimits fromJson(const json& kept, int num_threads) {
   return {.read_bytes_per_s = rate(kept, "read_bytes_per_s"),
           .cache_read_bytes_per_s = rate(kept, "cache_read_bytes_per_s"),
           .fp32_flop_per_s = rate(kept, "fp32_flop_per_s"),
+          .f16_flop_per_s = rate(kept, "f16_flop_per_s"),
           .int8_op_per_s = rate(kept, "int8_op_per_s"),
           .num_threads = num_threads,
           .last_level_cache_bytes = kept.at("last_level_cache_bytes").get<std::int64_t>(),
@@ -84,16 +75,16 @@ json& objectAt(json& parent, const std::string& key) {
   return child;
 }
 
-// Under another name first: who reads meanwhile sees the old file or the new one.
+// Where it can't be written there is no cache.
 void replaceFile(const std::filesystem::path& path, const std::string& text) {
   std::error_code error;
   std::filesystem::create_directories(path.parent_path(), error);
-  const std::filesystem::path beside = fmt::format("{}.{}", path.string(), getpid());
-  std::ofstream file(beside);
-  file << text << std::flush;
-  if (!file) return;
-  file.close();
-  std::filesystem::rename(beside, path, error);
+  try {
+    OutputFile file(path, path.string(), text.size());
+    file.write(std::as_bytes(std::span(text)));
+    file.commit();
+  } catch (const Error&) {  // shown nowhere: the ceilings are probed anew the next time
+  }
 }
 
 }  // namespace

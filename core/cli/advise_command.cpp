@@ -5,7 +5,7 @@
 #include "core/cli/output.h"
 #include "core/engine/prediction.h"
 #include "core/engine/scenario_run.h"
-#include "core/model/model_store.h"
+#include "core/model/weight_variants.h"
 
 #include <fmt/format.h>
 
@@ -49,7 +49,7 @@ void run(const Options& options, const std::stop_token& stop) {
   const std::string source = !options.model.empty()    ? options.model
                              : !scenario.model.empty() ? scenario.model
                                                        : "default";
-  const auto model = core::loadModel(source, *backend, {}, stop);
+  const auto model = core::loadModelAs(source, engine.weights, *backend, {}, stop);
 
   std::map<int, core::MachineLimits> probed;
   const core::LimitsOf limits_of = [&](int num_threads) {

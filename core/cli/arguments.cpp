@@ -28,7 +28,8 @@ CLI::Validator range(Number min, Number max) {
 
 std::string valuesOf(const core::Knob& knob) {
   if (knob.choices.empty()) return fmt::format("{}..{}", knob.min, knob.max);
-  return fmt::format("{}", fmt::join(knob.choices, "|"));
+  const std::string on_gpu = knob.gpu_choices.empty() ? "" : fmt::format(", GPU: {}", fmt::join(knob.gpu_choices, "|"));
+  return fmt::format("{}{}", fmt::join(knob.choices, "|"), on_gpu);
 }
 
 CLI::Option* addKnobFlag(CLI::App& command, const core::Knob& knob, const KnobTaker& take) {

@@ -5,7 +5,7 @@
 #include "core/cli/ceilings.h"
 #include "core/cli/commands.h"
 #include "core/cli/output.h"
-#include "core/model/model_store.h"
+#include "core/model/weight_variants.h"
 
 #include <fmt/format.h>
 
@@ -64,7 +64,7 @@ std::string resultText(const BenchResult& result) {
 void run(Options options, const std::stop_token& stop) {
   const std::vector<int> batches = parseList("--batch", options.batches, 1);
   const std::shared_ptr<core::Backend> backend = core::makeBackend(options.engine.device, options.engine.threads);
-  Bench bench(core::loadModel(options.model, *backend, {}, stop), backend, options.engine);
+  Bench bench(core::loadModelAs(options.model, options.engine.weights, *backend, {}, stop), backend, options.engine);
   nlohmann::ordered_json results = nlohmann::ordered_json::array();
   for (const int batch : batches) {
     options.wanted.batch = batch;

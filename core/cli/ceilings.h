@@ -9,7 +9,7 @@
 
 namespace inferoscope::cli {
 
-// {"read_gb_s", "cache_read_gb_s", "fp32_gflop_s", "int8_gop_s", "threads", "last_level_cache_bytes",
+// {"read_gb_s", "cache_read_gb_s", "fp32_gflop_s", "f16_gflop_s", "int8_gop_s", "threads", "last_level_cache_bytes",
 // "cache_reach_bytes"}
 nlohmann::ordered_json ceilingsJson(const core::MachineLimits& limits);
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/backend/module_backend.h"
 #include "core/cli/arguments.h"
 #include "core/cli/ceilings.h"
 #include "core/cli/commands.h"
+#include "core/cli/load_lane.h"
 #include "core/cli/output.h"
 #include "core/engine/compare.h"
 #include "core/engine/knobs.h"
 #include "core/engine/preset.h"
 #include "core/engine/scenario_run.h"
 #include "core/error.h"
-#include "core/model/model_store.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -98,20 +98,19 @@ core::Comparison measure(Options& options, const std::stop_token& stop) {
   setup.scenario = core::withEnd(core::findScenario(preset.scenario), preset.num_requests);
   setup.probe = !options.no_probe;
   const core::EngineOptions common = core::optionsOf(setup.scenario, options.engine);
-  core::LaneSource a, b;
-  a.options = withKnobs(core::withKnobs(common, preset.a), "--a", options.a);
-  b.options = withKnobs(core::withKnobs(common, preset.b), "--b", options.b);
+  const core::EngineOptions options_a = withKnobs(core::withKnobs(common, preset.a), "--a", options.a);
+  const core::EngineOptions options_b = withKnobs(core::withKnobs(common, preset.b), "--b", options.b);
 
   std::string source = preset.model.empty() ? setup.scenario.model : preset.model;
   if (source.empty()) source = kDefaultModel;
-  a.backend = core::makeBackend(a.options.device, a.options.threads);
-  b.backend = core::makeBackend(b.options.device, b.options.threads);
-  a.model = b.model = core::loadModel(source, *a.backend, {}, stop);
+  const core::LaneSource a = loadLane(source, options_a, stop);
+  const core::LaneSource b = loadLane(source, options_b, stop, &a);
   const auto show = [&](std::string_view what, double) {
     if (!options.json) print(fmt::format("[{}]\n", what));
   };
   core::Comparison comparison = core::compare(a, b, setup, show, stop);
   comparison.notices = core::presetNotices(preset, a.model, setup.scenario, comparison.limits);
+  std::ranges::move(core::loadNotices(*a.model, *b.model), std::back_inserter(comparison.notices));
   return comparison;
 }
 

@@ -6,7 +6,7 @@
 #include "core/cli/output.h"
 #include "core/error.h"
 #include "core/model/hf_config.h"
-#include "core/model/model_store.h"
+#include "core/model/weight_variants.h"
 #include "core/run/phase_floor.h"
 
 #include <fmt/format.h>
@@ -45,13 +45,17 @@ struct Explained {
 };
 
 std::shared_ptr<const core::Model> describe(const Options& options) {
-  if (options.model.ends_with(".json")) return core::describeHfConfig(options.model, options.format);
-  if (!options.format.empty()) throw core::Error("--format: only for a config.json; a model is stored as it is");
+  const std::string& weights = options.engine.weights;
+  if (options.model.ends_with(".json")) {
+    return core::describeAs(core::describeHfConfig(options.model, options.format), weights);
+  }
+  if (!options.format.empty())
+    throw core::Error("--format: only for a config.json; a model is stored as it is, see --weights");
   auto model = core::describeModel(options.model);
   if (!model->config.unsupported.empty()) {
     throw core::Error(fmt::format("{}: {}", options.model, model->config.unsupported));
   }
-  return model;
+  return core::describeAs(std::move(model), weights);
 }
 
 Explained explain(const Options& options, const std::stop_token& stop) {
@@ -210,7 +214,7 @@ void addExplainCommand(CLI::App& program, std::stop_token stop) {
       ->check(CLI::PositiveNumber.description(""))
       ->type_name("X");
   command.add_option("--format", options->format, "Count the weights of a config.json in this format")->type_name("F");
-  for (const char* knob : {"kv-format", "attention", "linear", "prefill-chunk", "step-tokens", "threads"}) {
+  for (const char* knob : {"weights", "kv-format", "attention", "linear", "prefill-chunk", "step-tokens", "threads"}) {
     addKnob(command, options->engine, knob);
   }
   addJson(command, options->json);

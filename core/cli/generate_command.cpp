@@ -5,7 +5,7 @@
 #include "core/cli/output.h"
 #include "core/engine/engine.h"
 #include "core/error.h"
-#include "core/model/model_store.h"
+#include "core/model/weight_variants.h"
 
 #include <fmt/format.h>
 
@@ -74,7 +74,7 @@ std::string orDash(const std::optional<double>& value) {
 
 void run(const Options& options, const std::stop_token& stop) {
   const std::shared_ptr<core::Backend> backend = core::makeBackend(options.engine.device, options.engine.threads);
-  const auto model = core::loadModel(options.model, *backend, {}, stop);
+  const auto model = core::loadModelAs(options.model, options.engine.weights, *backend, {}, stop);
   core::Engine engine(model, backend, options.engine);
   const core::Submitted submitted = engine.submit(makeRequest(*model, options));
   if (!submitted.seq.valid()) throw core::Error("--prompt: " + submitted.refusal);

@@ -5,7 +5,7 @@
 #include "core/cli/output.h"
 #include "core/engine/engine.h"
 #include "core/error.h"
-#include "core/model/model_store.h"
+#include "core/model/weight_variants.h"
 
 #include <fmt/format.h>
 
@@ -36,7 +36,7 @@ std::vector<float> lastLogits(const Options& options, const std::stop_token& sto
   request.max_new_tokens = 1;
 
   const std::shared_ptr<core::Backend> backend = core::makeBackend(options.engine.device, options.engine.threads);
-  const auto model = core::loadModel(options.model, *backend, {}, stop);
+  const auto model = core::loadModelAs(options.model, options.engine.weights, *backend, {}, stop);
   core::Engine engine(model, backend, options.engine);
   engine.keepLogits(true);
   const core::Submitted submitted = engine.submit(request);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/backend/module_backend.h"
 #include "core/cli/arguments.h"
 #include "core/cli/commands.h"
+#include "core/cli/load_lane.h"
 #include "core/cli/output.h"
 #include "core/engine/perplexity.h"
 #include "core/error.h"
-#include "core/model/model_store.h"
 
 #include <fmt/format.h>
 
@@ -37,45 +36,51 @@ std::vector<core::TextWindow> windowsOfFile(const Options& options, const core::
   return core::windowsOf(ids, has_bos ? std::optional(tokenizer.bos()) : std::nullopt, window);
 }
 
-nlohmann::ordered_json toJson(const core::Perplexity& result) {
-  nlohmann::ordered_json json = {{"perplexity", result.perplexity}, {"tokens", result.num_tokens}};
+// The notices say what the weights were made of: a figure is of those.
+nlohmann::ordered_json toJson(const core::Perplexity& result, const core::LaneSource& lane,
+                              const std::optional<core::LaneSource>& vs) {
+  nlohmann::ordered_json json = {
+      {"perplexity", result.perplexity}, {"tokens", result.num_tokens}, {"notices", lane.model->notices}};
   if (result.vs) {
     json["vs"] = {{"perplexity", result.vs->perplexity},
                   {"kl_mean", result.vs->kl_mean},
                   {"kl_p99", result.vs->kl_p99},
-                  {"top1_agreement", result.vs->top1_agreement}};
+                  {"top1_agreement", result.vs->top1_agreement},
+                  {"notices", vs->model->notices}};
   }
   return json;
 }
 
-std::string toText(const core::Perplexity& result) {
-  std::string text = fmt::format("perplexity {:.4f} over {} tokens\n", result.perplexity, result.num_tokens);
+std::string noticesText(const core::LaneSource& lane) {
+  std::string text;
+  for (const std::string& notice : lane.model->notices) text += fmt::format("  notice: {}\n", notice);
+  return text;
+}
+
+std::string toText(const core::Perplexity& result, const core::LaneSource& lane,
+                   const std::optional<core::LaneSource>& vs) {
+  std::string text =
+      fmt::format("perplexity {:.4f} over {} tokens\n", result.perplexity, result.num_tokens) + noticesText(lane);
   if (result.vs) {
     text +=
         fmt::format("against it: perplexity {:.4f}, KL mean {:.4g}, p99 {:.4g} nats, same likeliest token {:.2f}%\n",
-                    result.vs->perplexity, result.vs->kl_mean, result.vs->kl_p99, 100 * result.vs->top1_agreement);
+                    result.vs->perplexity, result.vs->kl_mean, result.vs->kl_p99, 100 * result.vs->top1_agreement) +
+        noticesText(*vs);
   }
   return text;
 }
 
 void run(const Options& options, const std::stop_token& stop) {
-  core::LaneSource lane{.model = {},
-                        .backend = core::makeBackend(options.engine.device, options.engine.threads),
-                        .options = options.engine};
-  lane.model = core::loadModel(options.model, *lane.backend, {}, stop);
+  const core::LaneSource lane = loadLane(options.model, options.engine, stop);
   std::optional<core::LaneSource> vs;
-  if (!options.vs.empty()) {
-    vs = lane;
-    vs->options = withKnobs(options.engine, "--vs", options.vs);
-    vs->backend = core::makeBackend(vs->options.device, vs->options.threads);
-  }
+  if (!options.vs.empty()) vs = loadLane(options.model, withKnobs(options.engine, "--vs", options.vs), stop, &lane);
   const auto windows = windowsOfFile(options, *lane.model);
   if (windows.empty()) throw core::Error(fmt::format("--file: {} has too few tokens to be scored", options.file));
   const core::Perplexity result = core::measurePerplexity(lane, vs, windows, {}, stop);
   if (options.json) {
-    printJson(toJson(result));
+    printJson(toJson(result, lane, vs));
   } else {
-    print(toText(result));
+    print(toText(result, lane, vs));
   }
 }
 

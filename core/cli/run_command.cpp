@@ -7,7 +7,7 @@
 #include "core/engine/scenario_run.h"
 #include "core/engine/shadow_trace.h"
 #include "core/error.h"
-#include "core/model/model_store.h"
+#include "core/model/weight_variants.h"
 #include "core/observe/step_json.h"
 
 #include <fmt/format.h>
@@ -116,7 +116,7 @@ void run(const Options& options, const std::stop_token& stop) {
   if (!options.steps_file.empty()) steps.emplace(options.steps_file);
 
   const std::shared_ptr<core::Backend> backend = core::makeBackend(engine.device, engine.threads);
-  const auto model = core::loadModel(source, *backend, {}, stop);
+  const auto model = core::loadModelAs(source, engine.weights, *backend, {}, stop);
   core::Lane lane(model, backend, engine);
   core::ShadowTrace trace;
   int num_slots = 0;

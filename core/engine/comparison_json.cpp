@@ -76,6 +76,7 @@ Json limitsJson(const MachineLimits& limits) {
   return {{"read_gb_s", limits.read_bytes_per_s * 1e-9},
           {"cache_read_gb_s", limits.cache_read_bytes_per_s * 1e-9},
           {"fp32_gflop_s", limits.fp32_flop_per_s * 1e-9},
+          {"f16_gflop_s", limits.f16_flop_per_s * 1e-9},
           {"int8_gop_s", limits.int8_op_per_s * 1e-9},
           {"threads", limits.num_threads},
           {"last_level_cache_bytes", limits.last_level_cache_bytes},
@@ -88,6 +89,7 @@ MachineLimits limitsFrom(const Json& json) {
   limits.read_bytes_per_s = json.at("read_gb_s").get<double>() * 1e9;
   limits.cache_read_bytes_per_s = json.at("cache_read_gb_s").get<double>() * 1e9;
   limits.fp32_flop_per_s = json.at("fp32_gflop_s").get<double>() * 1e9;
+  limits.f16_flop_per_s = json.value("f16_gflop_s", 0.0) * 1e9;  // not in files of before
   limits.int8_op_per_s = json.at("int8_gop_s").get<double>() * 1e9;
   json.at("threads").get_to(limits.num_threads);
   json.at("last_level_cache_bytes").get_to(limits.last_level_cache_bytes);

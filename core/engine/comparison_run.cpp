@@ -69,6 +69,20 @@ std::vector<Request> requestsOf(const Scenario& scenario, const std::shared_ptr<
 
 }  // namespace
 
+std::vector<std::string> loadNotices(const Model& a, const Model& b) {
+  std::vector<std::string> notices;
+  const auto add = [&](const char* lane, const Model& model, const Model& other) {
+    for (const std::string& notice : model.notices) {
+      const bool in_both = std::ranges::find(other.notices, notice) != other.notices.end();
+      const std::string line = in_both ? notice : fmt::format("{}: {}", lane, notice);
+      if (std::ranges::find(notices, line) == notices.end()) notices.push_back(line);
+    }
+  };
+  add("A", a, b);
+  add("B", b, a);
+  return notices;
+}
+
 Round::Round(const LaneSource& a, const LaneSource& b, const CompareSetup& setup, LaneId first)
     : m_experiment(twoLanes(a, b, setup, first)), m_tally(setup.goal) {}
 

@@ -31,6 +31,10 @@ struct CompareSetup {
   TimeSource time = steadyNow;
 };
 
+// What loading the lanes' models told, since it belongs to what the figures are worth, and of which lane where it is
+// not of both: "A: weights as f16 are made of ...".
+std::vector<std::string> loadNotices(const Model& a, const Model& b);
+
 // Both lanes through the workload once, from fresh engines.
 class Round {
  public:

@@ -43,6 +43,12 @@ std::unique_ptr<KvCache> makeKvCache(const Model& model, Backend& backend, const
   return std::make_unique<KvCache>(model.config, backend, plan.format, plan.num_blocks, plan.block_size);
 }
 
+// The weights that the options ask for.
+std::shared_ptr<const Model> checkedModel(std::shared_ptr<const Model> model, const EngineOptions& options) {
+  if (model->weights == options.weights) return model;
+  throw Error(fmt::format("weights: the model's are {}, not {}", model->weights, options.weights));
+}
+
 }  // namespace
 
 std::int64_t steadyNow() {
@@ -53,7 +59,7 @@ std::int64_t steadyNow() {
 struct Engine::Impl {
   Impl(std::shared_ptr<const Model> the_model, std::shared_ptr<Backend> the_backend, const EngineOptions& the_options,
        TimeSource the_time)
-      : model(std::move(the_model)),
+      : model(checkedModel(std::move(the_model), the_options)),
         backend(std::move(the_backend)),
         options(the_options),
         time(std::move(the_time)),
@@ -64,9 +70,11 @@ struct Engine::Impl {
         workspace(model->config, *backend),
         device_sampler(model->config.vocab_size, model->config.num_tokens, *backend) {
     progress->ops_total = numOps(model->config) + (device_sampler.canSample(ops) ? 1 : 0);
+    noteChoices();
   }
 
-  std::string apply(const EngineOptions& wanted);
+  std::string apply(const EngineOptions& wanted, std::shared_ptr<const Model> new_model);
+  void noteChoices();
   std::string refusal(const Request& request) const;
 
   void compute(const Batch& batch, std::stop_token stop);
@@ -324,22 +332,24 @@ std::vector<TextDelta> Engine::takeText() {
 
 // ---- Options ---------------------------------------------------------------------------------------------------
 
-std::string Engine::apply(const EngineOptions& options) {
+std::string Engine::apply(const EngineOptions& options, std::shared_ptr<const Model> model) {
   try {
-    return m_impl->apply(options);
+    return m_impl->apply(options, std::move(model));
   } catch (const Error& error) {
     return error.what();
   }
 }
 
 // Whatever can fail comes first: until the scheduler has agreed, nothing has changed.
-std::string Engine::Impl::apply(const EngineOptions& wanted) {
+std::string Engine::Impl::apply(const EngineOptions& wanted, std::shared_ptr<const Model> new_model) {
   if (wanted == options) return {};
   if (!device_failure.empty()) return device_failure;
   if (wanted.device != options.device) return "device: the weights lie on " + options.device + "; open the model anew";
+  const bool other_weights = wanted.weights != options.weights;
+  new_model = checkedModel(other_weights && new_model ? std::move(new_model) : model, wanted);
   KernelSet kernels = chooseKernels(backend->catalog(), wanted);
-  if (wanted.linear != options.linear) {
-    if (std::string reason = linearRefusal(kernels, wanted, *model); !reason.empty()) return reason;
+  if (wanted.linear != options.linear || other_weights) {
+    if (std::string reason = linearRefusal(kernels, *new_model); !reason.empty()) return reason;
   }
 
   const KvPlan new_plan = planKv(model->config, wanted);
@@ -351,15 +361,23 @@ std::string Engine::Impl::apply(const EngineOptions& wanted) {
   }
 
   const std::int64_t num_running = std::ssize(scheduler.running());
-  std::string refusal = scheduler.reconfigure(schedulerConfig(wanted, new_plan), rebuild);
+  // Keys and values are of the weights that made them.
+  std::string refusal = scheduler.reconfigure(schedulerConfig(wanted, new_plan), rebuild || other_weights);
   if (!refusal.empty()) return refusal;
 
   totals.num_preemptions += num_running - std::ssize(scheduler.running());
   if (rebuild) kv = std::move(new_kv);
+  model = std::move(new_model);
   plan = new_plan;
   ops.setKernels(std::move(kernels));
   options = wanted;
+  noteChoices();
   return {};
+}
+
+// A device that has not the kernel asked for by default takes its own: that one is in force.
+void Engine::Impl::noteChoices() {
+  options.linear = ops.kernels().linear.front()->choice;
 }
 
 // ---- State -----------------------------------------------------------------------------------------------------

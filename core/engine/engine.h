@@ -46,7 +46,8 @@ std::int64_t steadyNow();
 // One lane's inference: a model, a KV cache, a scheduler and a clock. One thread; knows no Qt and no workload.
 class Engine {
  public:
-  // The backend must be the one that holds the model's weights. Throws Error (no memory for the KV cache).
+  // The backend must be the one that holds the model's weights, and they the ones that the options ask for. Throws
+  // Error (no memory for the KV cache).
   Engine(std::shared_ptr<const Model> model, std::shared_ptr<Backend> backend, const EngineOptions& options,
          TimeSource time_source = steadyNow);
   ~Engine();
@@ -58,8 +59,9 @@ class Engine {
   void cancel(SeqId seq);
   void cancelAll();
 
-  // Empty if in force now; else why not, for people, and nothing changed.
-  std::string apply(const EngineOptions& options);
+  // Empty if in force now; else why not, for people, and nothing changed. Where the options ask for other weights,
+  // `model` is the one that holds them; running requests keep their tokens and are computed again.
+  std::string apply(const EngineOptions& options, std::shared_ptr<const Model> model = nullptr);
 
   bool idle() const;
   bool active(SeqId seq) const;  // waiting or running

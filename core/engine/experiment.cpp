@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/engine/experiment.h"
 
+#include "core/model/weights.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +13,7 @@ namespace inferoscope::core {
 Lane::Lane(std::shared_ptr<const Model> model, std::shared_ptr<Backend> backend, const EngineOptions& options,
            TimeSource time_source)
     : m_engine(std::make_unique<Engine>(model, std::move(backend), options, std::move(time_source))),
-      m_model(std::move(model)) {}
+      m_model(withoutWeights(*model)) {}
 
 void Lane::setWorkload(std::optional<Scenario> scenario) {
   m_workload.reset();

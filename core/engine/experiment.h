@@ -42,8 +42,8 @@ class Lane {
 
   std::unique_ptr<Engine> m_engine;
   std::optional<Workload> m_workload;
-  std::shared_ptr<const Model> m_model;
-  std::set<SeqId> m_own;  // the workload's requests in flight
+  std::shared_ptr<const Model> m_model;  // without weights: for the workload
+  std::set<SeqId> m_own;                 // the workload's requests in flight
   std::vector<std::string> m_refusals;
   int m_refused_in_row = 0;
 };

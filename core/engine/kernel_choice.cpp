@@ -37,7 +37,7 @@ std::string attentionRefusal(const KernelSet& kernels, const EngineOptions& opti
   return refusal<kernels::AttentionArgs>(kernels.attention, "attention", options.attention, {args});
 }
 
-std::string linearRefusal(const KernelSet& kernels, const EngineOptions& options, const Model& model) {
+std::string linearRefusal(const KernelSet& kernels, const Model& model) {
   std::vector<kernels::LinearArgs> cases;
   const auto add = [&](const kernels::WeightMatrix& w) {
     cases.push_back({.x = nullptr, .w = w, .out = nullptr, .num_tokens = 1});
@@ -49,7 +49,7 @@ std::string linearRefusal(const KernelSet& kernels, const EngineOptions& options
     }
   }
   add(model.output);
-  return refusal<kernels::LinearArgs>(kernels.linear, "linear", options.linear, cases);
+  return refusal<kernels::LinearArgs>(kernels.linear, "linear", kernels.linear.front()->choice, cases);
 }
 
 }  // namespace inferoscope::core

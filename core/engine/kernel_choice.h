@@ -13,8 +13,8 @@ namespace inferoscope::core {
 std::string attentionRefusal(const KernelSet& kernels, const EngineOptions& options, const Model& model,
                              const kernels::PagedKvView& kv);
 
-// Empty if the options' linear kernel can run at least one of the model's matrices (the records name the kernel that
-// ran the others), else the kernel's own reason.
-std::string linearRefusal(const KernelSet& kernels, const EngineOptions& options, const Model& model);
+// Empty if the linear kernel chosen, the first of the set, can run at least one of the model's matrices (the records
+// name the kernel that ran the others), else the kernel's own reason.
+std::string linearRefusal(const KernelSet& kernels, const Model& model);
 
 }  // namespace inferoscope::core

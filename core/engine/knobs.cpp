@@ -151,13 +151,23 @@ std::vector<Knob> makeTable() {
       .explanation = "Blocks of finished requests keep their content until they are needed again: a prompt that begins "
                      "with the same tokens takes them over instead of computing them.",
   }));
+  table.push_back(word<&EngineOptions::weights>({
+      .id = "weights",
+      .label = "Weights",
+      .explanation = "The format of the weights in memory. Every decoded token reads them all: half the bits are half "
+                     "the bytes, at some loss. Made anew from what the file stores, so that more bits than those make "
+                     "nothing more exact.",
+      .choices = {"as-stored", "f32", "f16", "q8_0", "q4_0"},
+      .rebuilds = Rebuilds::kWeights,
+  }));
   table.push_back(word<&EngineOptions::linear>({
       .id = "linear",
       .label = "Linear kernel",
       .explanation = "How matrices of weights are multiplied. simd: vector instructions on blocks of rows. naive: one "
                      "plain loop, the reference that shows what the instructions are worth. On a GPU own: kernels that "
                      "read the stored weights, for up to 8 tokens; cublas: weights made halves first, always.",
-      .choices = {"simd", "naive", "own", "cublas"},
+      .choices = {"simd", "naive"},
+      .gpu_choices = {"own", "cublas"},
   }));
   table.push_back(number<&EngineOptions::threads>({
       .id = "threads",
@@ -186,11 +196,17 @@ std::vector<Knob> makeTable() {
   return table;
 }
 
+bool isIn(const std::vector<std::string>& choices, std::string_view value) {
+  return std::ranges::find(choices, value) != choices.end();
+}
+
+// Of any device: what this one has is the engine's to say.
 std::string problem(const Knob& knob, std::string_view value) {
   if (!knob.choices.empty()) {
-    if (std::ranges::find(knob.choices, value) != knob.choices.end()) return {};
-    if (std::ranges::find(knob.unlisted_choices, value) != knob.unlisted_choices.end()) return {};
-    return fmt::format("{}: \"{}\" is not one of {}", knob.id, value, fmt::join(knob.choices, ", "));
+    if (isIn(knob.choices, value) || isIn(knob.gpu_choices, value) || isIn(knob.unlisted_choices, value)) return {};
+    const std::string gpu_choices =
+        knob.gpu_choices.empty() ? "" : fmt::format(", or on a GPU {}", fmt::join(knob.gpu_choices, ", "));
+    return fmt::format("{}: \"{}\" is not one of {}{}", knob.id, value, fmt::join(knob.choices, ", "), gpu_choices);
   }
   const std::optional<int> number = parseInt(value);
   if (number && *number >= knob.min && *number <= knob.max) return {};
@@ -207,6 +223,18 @@ std::span<const Knob> knobs() {
 const Knob* findKnob(std::string_view id) {
   const auto found = std::ranges::find(knobs(), id, &Knob::id);
   return found == knobs().end() ? nullptr : &*found;
+}
+
+const std::vector<std::string>& choicesOn(const Knob& knob, const EngineOptions& options) {
+  return options.device == "cpu" || knob.gpu_choices.empty() ? knob.choices : knob.gpu_choices;
+}
+
+void settleChoices(EngineOptions& options) {
+  for (const Knob& knob : knobs()) {
+    if (knob.gpu_choices.empty()) continue;
+    const std::vector<std::string>& choices = choicesOn(knob, options);
+    if (!isIn(choices, knob.get(options))) knob.set(options, choices.front());
+  }
 }
 
 std::string setKnob(EngineOptions& options, std::string_view id, std::string_view value) {

@@ -19,6 +19,7 @@ struct Knob {
   std::string_view explanation;                 // one or two sentences for people: what it does, what to expect
   std::string_view unit{};                      // "tokens", "MiB", ""
   std::vector<std::string> choices{};           // empty: an integer from min to max
+  std::vector<std::string> gpu_choices{};       // where a GPU has others
   std::vector<std::string> unlisted_choices{};  // taken too, but not offered
   int min = 0;
   int max = 0;
@@ -31,6 +32,12 @@ struct Knob {
 
 std::span<const Knob> knobs();
 const Knob* findKnob(std::string_view id);
+
+// The choices that the options' device has.
+const std::vector<std::string>& choicesOn(const Knob& knob, const EngineOptions& options);
+
+// Gives knobs whose value the options' device doesn't have its first choice: after a change of the device.
+void settleChoices(EngineOptions& options);
 
 // Sets one knob. Empty if done, else what is wrong with the value and what is allowed.
 std::string setKnob(EngineOptions& options, std::string_view id, std::string_view value);

@@ -10,7 +10,7 @@ namespace inferoscope::core {
 
 // What a model will take of the memory, told before it is loaded.
 struct MemoryEstimate {
-  std::int64_t weight_bytes = 0;      // as stored
+  std::int64_t weight_bytes = 0;      // as stored, and what another format takes beside them
   std::int64_t kv_bytes = 0;          // the KV budget
   std::int64_t activation_bytes = 0;  // of the largest step
   std::int64_t available_bytes = 0;   // now; 0: unknown

@@ -5,6 +5,7 @@
 #include "core/engine/kv_plan.h"
 #include "core/engine/step_record.h"
 #include "core/error.h"
+#include "core/model/weight_variants.h"
 #include "core/observe/op_work.h"
 #include "core/run/dry_run.h"
 #include "core/schedule/scheduler.h"
@@ -200,13 +201,15 @@ std::vector<Advice> whatWouldHelp(const std::shared_ptr<const Model>& model, con
       EngineOptions turned = options;
       if (!setKnob(turned, knob.id, value).empty()) continue;
       try {
-        const RunSummary then = predictRun(model, scenario, turned, limits_of, calibration, stop);
+        const bool same_weights = turned.weights == model->weights;
+        const auto as_turned = same_weights ? model : describeAs(describeModel(model->source), turned.weights);
+        const RunSummary then = predictRun(as_turned, scenario, turned, limits_of, calibration, stop);
         all.push_back({.knob = std::string(knob.id),
                        .value = value,
                        .throughput_ratio = ratio(busyTokensPerSecond(now), busyTokensPerSecond(then)),
                        .ttft_ratio = ratio(medianOr0(now.ttft_ms.p50), medianOr0(then.ttft_ms.p50)),
                        .itl_p99_ratio = ratio(medianOr0(now.itl_ms.p99), medianOr0(then.itl_ms.p99)),
-                       .guessed = asksForUnseen(*model, turned, calibration)});
+                       .guessed = !same_weights || asksForUnseen(*as_turned, turned, calibration)});
       } catch (const Cancelled&) {
         throw;
       } catch (const Error&) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/model/gguf_writer.h"
 
+#include "core/model/utf8.h"
+
 #include <cassert>
 #include <cstring>
 
@@ -140,7 +142,7 @@ GgufWriter::GgufWriter(const std::filesystem::path& path, const GgufEntries& met
       m_alignment(alignmentIn(metadata)),
       m_header(headerOf(metadata, m_tensors, m_alignment)),
       m_file_bytes(fileBytesOf(m_header.size(), m_tensors, m_alignment)),
-      m_file(path, m_file_bytes) {
+      m_file(path, shown(path.string(), 4096), m_file_bytes) {
   m_file.write(m_header);
   m_header = {};  // a vocabulary is large
 }

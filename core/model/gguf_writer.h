@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/model/gguf_value.h"
-#include "core/model/output_file.h"
+#include "core/output_file.h"
 #include "kernels/format.h"
 
 #include <cstddef>

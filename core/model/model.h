@@ -46,6 +46,7 @@ struct Model {
   std::vector<std::string> notices;  // what a person should know: "no chat template: ..."
 
   std::string source;                                // path or synthetic:NAME
+  std::string weights = "as-stored";                 // or the format they were made into: EngineOptions::weights
   std::map<std::string, std::int64_t> format_bytes;  // stored bytes by format name
   std::int64_t weight_bytes = 0;                     // stored bytes of all tensors, a tied embedding once
   std::vector<std::shared_ptr<Buffer>> memory;       // keeps the weights alive

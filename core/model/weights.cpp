@@ -89,4 +89,13 @@ void bindWeights(Model& model, const std::vector<PlacedWeight>& weights, std::sh
   if (memory) model.memory.push_back(std::move(memory));
 }
 
+std::shared_ptr<const Model> withoutWeights(const Model& model) {
+  const auto described = std::make_shared<Model>(model);
+  described->token_embedding = described->output = {};
+  described->output_norm = nullptr;
+  described->layers.clear();
+  described->memory.clear();
+  return described;
+}
+
 }  // namespace inferoscope::core

@@ -3,6 +3,7 @@
 
 #include "core/model/model.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -38,5 +39,8 @@ std::size_t placeWeights(std::vector<PlacedWeight>& weights, const Backend* back
 
 // Points the model at its weights in `memory`; null: at nothing, for a model that is only described.
 void bindWeights(Model& model, const std::vector<PlacedWeight>& weights, std::shared_ptr<Buffer> memory);
+
+// The model without its weights, for those who only describe or tokenize, so that they keep none in memory.
+std::shared_ptr<const Model> withoutWeights(const Model& model);
 
 }  // namespace inferoscope::core

@@ -12,8 +12,8 @@ double nanoseconds(std::uint64_t amount, double per_second) {
 
 Roof roofOf(const kernels::OpCost& cost, const MachineLimits& limits) {
   return {.memory_ns = nanoseconds(cost.bytes(), limits.read_bytes_per_s),
-          .compute_ns = nanoseconds(cost.flops - cost.int8_ops, limits.fp32_flop_per_s) +
-                        nanoseconds(cost.int8_ops, limits.int8_op_per_s)};
+          .compute_ns = nanoseconds(cost.flops - cost.int8_ops, limits.floatPeak()) +
+                        nanoseconds(cost.int8_ops, limits.intPeak())};
 }
 
 }  // namespace inferoscope::core

@@ -14,13 +14,20 @@ struct MachineLimits {
   double read_bytes_per_s = 0;        // read bandwidth far past the caches
   double cache_read_bytes_per_s = 0;  // the same, 1 MiB a thread: in the core's own cache
   double fp32_flop_per_s = 0;         // multiply-add is two
+  double f16_flop_per_s = 0;          // halves with float sums: the matrix units of a GPU
   double int8_op_per_s = 0;           // block dots of the quantized kernels, multiply-add is two
   int num_threads = 0;
   std::int64_t last_level_cache_bytes = 0;  // as the system reports it; 0: unknown
   std::int64_t cache_reach_bytes = 0;       // the largest stream, read again and again, that ran faster than memory
   std::int64_t measured_at_unix_s = 0;
 
-  bool measured() const { return read_bytes_per_s > 0 && fp32_flop_per_s > 0; }
+  // What arithmetic is held against. Where only a GPU's matrix units were measured they stand for all of it: none is
+  // faster.
+  double floatPeak() const { return fp32_flop_per_s > 0 ? fp32_flop_per_s : f16_flop_per_s; }
+  double intPeak() const { return int8_op_per_s > 0 ? int8_op_per_s : floatPeak(); }
+  std::string_view floatPeakName() const { return fp32_flop_per_s > 0 ? "fp32" : "f16"; }
+
+  bool measured() const { return read_bytes_per_s > 0 && floatPeak() > 0; }
 };
 
 enum class Bound : std::uint8_t { kUnknown, kBandwidth, kCompute, kOverhead, kCache };
@@ -39,7 +46,7 @@ struct Roof {
   }
 };
 
-// The integer part of the arithmetic against the integer ceiling, the rest against the fp32 one. Zero where nothing is
+// The integer part of the arithmetic against the integer ceiling, the rest against the floats'. Zero where nothing is
 // measured.
 Roof roofOf(const kernels::OpCost& cost, const MachineLimits& limits);
 

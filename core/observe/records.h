@@ -18,6 +18,7 @@ struct OpRecord {
   std::int16_t layer = -1;  // -1: embedding, final norm, output
   std::string_view name;    // "attn_q", "ffn_down", "output": a literal
   std::string_view kernel;  // id of the catalog row that ran; a literal
+  std::string_view format;  // of the matrix of weights that it read, a literal; empty: it read none
   std::int32_t num_tokens = 0;
   std::int64_t start_ns = 0;  // since the step began
   std::int64_t duration_ns = 0;

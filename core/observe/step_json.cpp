@@ -21,6 +21,7 @@ Json opJson(const OpRecord& op) {
           {"layer", op.layer},
           {"name", op.name},
           {"kernel", op.kernel},
+          {"format", op.format},
           {"num_tokens", op.num_tokens},
           {"start_ns", op.start_ns},
           {"duration_ns", op.duration_ns},

@@ -35,8 +35,8 @@ Bound boundOf(const Verdict& verdict, const MachineLimits& limits) {
 // The ceiling that most of the arithmetic stands under, in words.
 std::string computeCeiling(const Verdict& verdict, const MachineLimits& limits) {
   const bool integer = 2 * verdict.cost.int8_ops > verdict.cost.flops;
-  return integer ? fmt::format("{:.0f} GOP/s int8", limits.int8_op_per_s * 1e-9)
-                 : fmt::format("{:.0f} GFLOP/s", limits.fp32_flop_per_s * 1e-9);
+  if (integer && limits.int8_op_per_s > 0) return fmt::format("{:.0f} GOP/s int8", limits.int8_op_per_s * 1e-9);
+  return fmt::format("{:.0f} GFLOP/s{}", limits.floatPeak() * 1e-9, limits.fp32_flop_per_s > 0 ? "" : " f16");
 }
 
 }  // namespace

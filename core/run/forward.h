@@ -34,7 +34,7 @@ class Workspace {
   float* logits = nullptr;    // [num_logit_rows, vocab_size]
 
  private:
-  const ModelConfig& m_config;
+  ModelConfig m_config;
   Backend& m_backend;
   std::shared_ptr<Buffer> m_memory;
   std::vector<float> m_host_logits;  // [num_logit_rows, vocab_size]

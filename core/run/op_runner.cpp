@@ -41,6 +41,17 @@ const KernelSet::Rows<SampleArgs>& rowsOf(const KernelSet& set, const SampleArgs
   return set.sample;
 }
 
+std::string_view weightFormat(const EmbedArgs& args) {
+  return formatOf(args.table.format).name;
+}
+std::string_view weightFormat(const LinearArgs& args) {
+  return formatOf(args.w.format).name;
+}
+template <class Args>
+std::string_view weightFormat(const Args&) {
+  return {};
+}
+
 template <class Args>
 const Kernel<Args>& firstAble(const KernelSet::Rows<Args>& rows, std::string_view name, const Args& args) {
   std::string reasons;
@@ -83,6 +94,7 @@ void OpRunner::run(std::string_view name, int layer, const Args& args) {
                        .layer = static_cast<std::int16_t>(layer),
                        .name = name,
                        .kernel = kernel.id,
+                       .format = weightFormat(args),
                        .num_tokens = args.num_tokens,
                        .scratch_bytes = scratch_bytes,
                        .cost = kernel.cost(args)});

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "gui/paint/number_format.h"
 
+#include <QCoreApplication>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -87,6 +89,18 @@ QString durationText(std::int64_t ns) {
 QString millisecondsText(const std::optional<double>& milliseconds) {
   if (!milliseconds) return nothing();
   return durationText(std::llround(*milliseconds * 1e6));
+}
+
+QString floatPeakText(const core::MachineLimits& limits) {
+  return QStringLiteral("%1 %2").arg(QString::fromLatin1(limits.floatPeakName()), flopRateText(limits.floatPeak()));
+}
+
+QString peakText(const core::MachineLimits& limits, bool int8) {
+  if (int8 && limits.int8_op_per_s > 0) {
+    return QCoreApplication::translate("Limits", "%1 int8").arg(opRateText(limits.int8_op_per_s));
+  }
+  const QString rate = flopRateText(limits.floatPeak());
+  return limits.fp32_flop_per_s > 0 ? rate : QCoreApplication::translate("Limits", "%1 f16").arg(rate);
 }
 
 }  // namespace inferoscope::gui

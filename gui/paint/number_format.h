@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/observe/limits.h"
+
 #include <QLocale>
 #include <QString>
 
@@ -27,5 +29,9 @@ QString tokenRateText(double tokens_per_s);                           // "1,230 
 QString durationText(std::int64_t ns);                                // "12.3 ms"
 QString millisecondsText(const std::optional<double>& milliseconds);  // "12.3 ms", dash if none
 QString significantText(double value);                                // "34.0", "194", "1,230"
+
+QString floatPeakText(const core::MachineLimits& limits);  // "fp32 200 GFLOP/s"
+// The ceiling that arithmetic is held against, named where it isn't fp32: "800 GOP/s int8".
+QString peakText(const core::MachineLimits& limits, bool int8);
 
 }  // namespace inferoscope::gui

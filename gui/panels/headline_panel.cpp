@@ -28,8 +28,9 @@ QString words(std::string_view text) {
 
 QString computeCeiling(const core::Verdict& verdict, const core::MachineLimits& limits) {
   const bool integer = 2 * verdict.cost.int8_ops > verdict.cost.flops;
-  return integer ? HeadlinePanel::tr("of %1 GOP/s, int8 compute").arg(significantText(limits.int8_op_per_s * 1e-9))
-                 : HeadlinePanel::tr("of %1, compute").arg(flopRateText(limits.fp32_flop_per_s));
+  return integer && limits.int8_op_per_s > 0
+             ? HeadlinePanel::tr("of %1 GOP/s, int8 compute").arg(significantText(limits.int8_op_per_s * 1e-9))
+             : HeadlinePanel::tr("of %1, compute").arg(peakText(limits, false));
 }
 
 // "PREFILL: compute-bound, 71.5 tok/s".
@@ -64,7 +65,7 @@ QString liveCompute(const core::Verdict& verdict, const core::MachineLimits& lim
       HeadlinePanel::tr("%1 operations ÷ %2 = %3")
           .arg(operationsText(flops), durationText(verdict.measured_ns), flopRateText(verdict.flopPerSecond()));
   if (!limits.measured()) return rate;
-  return rate + HeadlinePanel::tr("; at the ceilings %1 (%2 int8, the rest fp32): %3")
+  return rate + HeadlinePanel::tr("; at the ceilings %1 (%2 int8, the rest floats): %3")
                     .arg(durationText(static_cast<std::int64_t>(verdict.roof.compute_ns)),
                          operationsText(static_cast<double>(verdict.cost.int8_ops)),
                          shareText(verdict.computeUse().value_or(0)));

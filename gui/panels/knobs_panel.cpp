@@ -3,6 +3,7 @@
 
 #include <QComboBox>
 #include <QFormLayout>
+#include <QHBoxLayout>
 #include <QPushButton>
 #include <QScrollArea>
 #include <QSignalBlocker>
@@ -23,14 +24,28 @@ QString rebuildNote(core::Rebuilds rebuilds) {
     case core::Rebuilds::kKvCache:
       return KnobsPanel::tr("Rebuilds the KV cache: running requests are computed again.");
     case core::Rebuilds::kWeights:
-      return KnobsPanel::tr("Rebuilds the weights.");
+      return KnobsPanel::tr("Rebuilds the weights: running requests are computed again.");
   }
   return {};
 }
 
-void showValue(QWidget* editor, const std::string& value) {
+void showChoices(QComboBox& combo, const std::vector<std::string>& choices) {
+  QStringList texts;
+  for (const std::string& choice : choices) texts << QString::fromStdString(choice);
+  QStringList shown;
+  for (int i = 0; i < combo.count(); ++i) shown << combo.itemText(i);
+  if (texts == shown) return;
+  combo.clear();
+  combo.addItems(texts);
+}
+
+void showValue(QWidget* editor, const core::Knob& knob, const core::EngineOptions& options) {
   const QSignalBlocker blocker(editor);
-  if (auto* combo = qobject_cast<QComboBox*>(editor)) combo->setCurrentText(QString::fromStdString(value));
+  const std::string value = knob.get(options);
+  if (auto* combo = qobject_cast<QComboBox*>(editor)) {
+    showChoices(*combo, core::choicesOn(knob, options));
+    combo->setCurrentText(QString::fromStdString(value));
+  }
   if (auto* spin = qobject_cast<QSpinBox*>(editor)) spin->setValue(std::stoi(value));
 }
 
@@ -62,6 +77,7 @@ KnobsPanel::KnobsPanel(QWidget* parent) : QWidget(parent) {
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 4);
   layout->addWidget(scroll, 1);
+  layout->addWidget(makeProgress());
   layout->addWidget(m_message);
   layout->addWidget(defaults, 0, Qt::AlignHCenter);
 }
@@ -81,7 +97,7 @@ KnobsPanel::Row KnobsPanel::makeRow(const core::Knob& knob) {
 QWidget* KnobsPanel::makeEditor(const core::Knob& knob) {
   if (!knob.choices.empty()) {
     auto* combo = new QComboBox;
-    for (const std::string& choice : knob.choices) combo->addItem(QString::fromStdString(choice));
+    showChoices(*combo, core::choicesOn(knob, m_wanted));
     connect(combo, &QComboBox::currentTextChanged, this,
             [this, &knob](const QString& value) { set(knob, value.toStdString()); });
     return combo;
@@ -95,9 +111,32 @@ QWidget* KnobsPanel::makeEditor(const core::Knob& knob) {
   return spin;
 }
 
+QWidget* KnobsPanel::makeProgress() {
+  m_progress = new QWidget;
+  m_progress->setObjectName(QStringLiteral("weights-progress"));
+  m_bar = new QProgressBar;
+  m_bar->setRange(0, 1000);
+  auto* cancel = new QPushButton(tr("Cancel"));
+  connect(cancel, &QPushButton::clicked, this, [this] { set(*core::findKnob("weights"), m_in_force.weights); });
+  auto* layout = new QHBoxLayout(m_progress);
+  layout->setContentsMargins(8, 0, 8, 0);
+  layout->addWidget(m_bar, 1);
+  layout->addWidget(cancel);
+  m_progress->hide();
+  return m_progress;
+}
+
+void KnobsPanel::showProgress(const QString& stage, double fraction) {
+  if (!weightsPending()) return;  // cancelled meanwhile
+  m_bar->setFormat(tr("%1: %p%").arg(stage));
+  m_bar->setValue(static_cast<int>(fraction * 1000));
+  m_progress->show();
+}
+
 void KnobsPanel::set(const core::Knob& knob, const std::string& value) {
   const std::string problem = core::setKnob(m_wanted, knob.id, value);
   if (!problem.empty()) return showRefusal(QString::fromStdString(problem));
+  core::settleChoices(m_wanted);
   m_message->hide();
   refresh();
   emit changed(m_wanted);
@@ -132,11 +171,11 @@ void KnobsPanel::showRefusal(const QString& reason) {
 // Pending knobs are marked until the engine says that they are in force.
 void KnobsPanel::refresh() {
   for (const Row& row : m_rows) {
-    const std::string wanted = row.knob->get(m_wanted);
-    showValue(row.editor, wanted);
-    const bool pending = wanted != row.knob->get(m_in_force);
+    showValue(row.editor, *row.knob, m_wanted);
+    const bool pending = row.knob->get(m_wanted) != row.knob->get(m_in_force);
     row.label->setText(pending ? tr("%1 (pending)").arg(words(row.knob->label)) : words(row.knob->label));
   }
+  if (!weightsPending()) m_progress->hide();
 }
 
 }  // namespace inferoscope::gui

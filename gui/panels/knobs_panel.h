@@ -5,6 +5,7 @@
 #include "core/options.h"
 
 #include <QLabel>
+#include <QProgressBar>
 #include <QWidget>
 
 #include <vector>
@@ -20,6 +21,7 @@ class KnobsPanel : public QWidget {
 
   void showInForce(const core::EngineOptions& options);
   void showRefusal(const QString& reason);
+  void showProgress(const QString& stage, double fraction);  // of other weights that are being made
 
  signals:
   void changed(const inferoscope::core::EngineOptions& wanted);
@@ -32,11 +34,15 @@ class KnobsPanel : public QWidget {
   };
   Row makeRow(const core::Knob& knob);
   QWidget* makeEditor(const core::Knob& knob);
+  QWidget* makeProgress();
+  bool weightsPending() const { return m_wanted.weights != m_in_force.weights; }
   void set(const core::Knob& knob, const std::string& value);
   void restoreDefaults();
   void refresh();
 
   std::vector<Row> m_rows;
+  QWidget* m_progress = nullptr;  // shown while other weights are being made
+  QProgressBar* m_bar = nullptr;
   QLabel* m_message = nullptr;
   core::EngineOptions m_in_force;
   core::EngineOptions m_wanted;

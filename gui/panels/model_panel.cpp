@@ -12,13 +12,15 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
-#include <initializer_list>
 #include <utility>
+#include <vector>
 
 namespace inferoscope::gui {
 namespace {
 
-QString table(std::initializer_list<std::pair<QString, QString>> rows) {
+using TableRows = std::vector<std::pair<QString, QString>>;
+
+QString table(const TableRows& rows) {
   QString html = QStringLiteral("<table cellspacing='3'>");
   for (const auto& [name, value] : rows) {
     html += QStringLiteral("<tr><td>%1</td><td><b>%2</b></td></tr>").arg(name, value.toHtmlEscaped());
@@ -85,7 +87,8 @@ QWidget* ModelPanel::makeRecent() {
   m_estimate->setObjectName(QStringLiteral("memory-estimate"));
   m_estimate->setText(tr("Choose one to see what it would take of the memory."));
   m_estimate->setToolTip(
-      tr("Weights as stored + KV budget + activations of the largest step, against the memory that the system says can "
+      tr("Weights as stored, and beside them in another format where the knobs ask for one + KV budget + activations "
+         "of the largest step, against the memory that the system says can "
          "still be had. From the file's header and the knobs, before anything is loaded."));
   connect(m_recent, &QListWidget::currentItemChanged, this, [this](const QListWidgetItem* item) {
     m_open->setEnabled(item != nullptr);
@@ -182,17 +185,20 @@ void ModelPanel::refresh() {
 void ModelPanel::showLimits(const core::MachineLimits& limits) {
   if (!limits.measured()) return;
   const QDateTime when = QDateTime::fromSecsSinceEpoch(limits.measured_at_unix_s);
-  m_limits->setText(table({
-      {tr("Read bandwidth"), byteRateText(limits.read_bytes_per_s)},
-      {tr("... in cache"), byteRateText(limits.cache_read_bytes_per_s)},
-      {tr("fp32"), flopRateText(limits.fp32_flop_per_s)},
-      {tr("int8 dots"), tr("%1 GOP/s").arg(significantText(limits.int8_op_per_s * 1e-9))},
-      {tr("Last-level cache"),
-       limits.last_level_cache_bytes > 0 ? bytesText(limits.last_level_cache_bytes) : nothing()},
-      {tr("... that keeps a stream"), bytesText(limits.cache_reach_bytes)},
-      {tr("Threads"), countText(limits.num_threads)},
-      {tr("Measured"), displayLocale().toString(when, QLocale::ShortFormat)},
-  }));
+  TableRows rows = {{tr("Read bandwidth"), byteRateText(limits.read_bytes_per_s)}};
+  const auto add = [&](const QString& name, double per_s, QString (*text)(double)) {
+    if (per_s > 0) rows.emplace_back(name, text(per_s));
+  };
+  add(tr("... in cache"), limits.cache_read_bytes_per_s, byteRateText);
+  add(tr("fp32"), limits.fp32_flop_per_s, flopRateText);
+  add(tr("f16 in matrix units"), limits.f16_flop_per_s, flopRateText);
+  add(tr("int8 dots"), limits.int8_op_per_s, opRateText);
+  rows.emplace_back(tr("Last-level cache"),
+                    limits.last_level_cache_bytes > 0 ? bytesText(limits.last_level_cache_bytes) : nothing());
+  rows.emplace_back(tr("... that keeps a stream"), bytesText(limits.cache_reach_bytes));
+  rows.emplace_back(tr("Threads"), countText(limits.num_threads));
+  rows.emplace_back(tr("Measured"), displayLocale().toString(when, QLocale::ShortFormat));
+  m_limits->setText(table(rows));
 }
 
 }  // namespace inferoscope::gui

@@ -8,12 +8,24 @@
 #include "core/model/model_store.h"
 
 #include <chrono>
+#include <functional>
 #include <utility>
 
 namespace inferoscope::gui {
 namespace {
 
 constexpr std::chrono::milliseconds kProgressInterval{50};
+
+// Tells not too often.
+core::LoadProgress paced(std::function<void(const QString&, double)> tell) {
+  return [tell = std::move(tell), last = std::chrono::steady_clock::now() - kProgressInterval](
+             std::string_view stage, double fraction) mutable {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last < kProgressInterval && fraction < 1) return;
+    last = now;
+    tell(QString::fromUtf8(stage.data(), static_cast<qsizetype>(stage.size())), fraction);
+  };
+}
 
 ModelInfo describe(const core::Model& model, const core::EngineOptions& options) {
   return {.config = model.config,
@@ -66,25 +78,24 @@ void EngineWorker::load(const std::string& source, std::stop_token cancel) {
 
 // Until all of the new model is there, the old one stays.
 bool EngineWorker::tryLoad(const std::string& source, std::stop_token cancel) {
-  auto last_report = std::chrono::steady_clock::now() - kProgressInterval;
-  const core::LoadProgress report = [&](std::string_view stage, double fraction) {
-    const auto now = std::chrono::steady_clock::now();
-    if (now - last_report < kProgressInterval && fraction < 1) return;
-    last_report = now;
-    emit loadProgress(QString::fromUtf8(stage.data(), static_cast<qsizetype>(stage.size())), fraction);
-  };
+  const core::LoadProgress report =
+      paced([this](const QString& stage, double fraction) { emit loadProgress(stage, fraction); });
   try {
     emit memoryEstimated(QString::fromStdString(source), core::estimateMemory(*core::describeModel(source), m_options));
     std::shared_ptr<core::Backend> backend = m_backend;
     if (!backend || backend->id() != m_options.device) {
       backend = core::makeBackend(m_options.device, m_options.threads);
     }
-    const auto model = core::loadModel(source, *backend, report, std::move(cancel));
+    const auto stored = core::loadModel(source, *backend, report, cancel);
+    auto variants = std::make_unique<core::WeightVariants>(stored, core::weightBudget(*backend));
+    const auto model = variants->get(m_options.weights, *backend, report, std::move(cancel));
     core::Lane lane_a(model, backend, m_options);
     lane_a.setWorkload(m_scenario);
     if (comparing()) emit comparisonEnded({});
     m_comparison.reset();
+    m_job.reset();
     m_experiment = std::make_unique<core::Experiment>(std::move(lane_a));
+    m_variants = std::move(variants);
     if (m_backend != backend) m_limits.clear();  // of another device
     m_backend = std::move(backend);
     m_model = model;
@@ -145,19 +156,62 @@ void EngineWorker::applyOptions(const core::EngineOptions& options) {
     return;
   }
   toOneLane();
-  if (lane() != nullptr && options.device != m_options.device) return moveToDevice(options);
-  if (lane() != nullptr) {
-    const std::string refusal = lane()->engine().apply(options);
-    if (!refusal.empty()) {
-      emit optionsRefused(QString::fromStdString(refusal));
-      return;
-    }
+  if (lane() == nullptr) {
+    m_options = options;
+    emit optionsInForce(m_options);
+    return;
   }
-  m_options = options;
+  if (options.device != m_options.device) return moveToDevice(options);
+  try {
+    applyNow(options, readyModel(options.weights));
+  } catch (const core::Error& error) {
+    m_job.reset();  // a refusal takes back all that is pending
+    emit optionsRefused(QString::fromUtf8(error.what()));
+  }
+}
+
+// The loaded model with other weights. Null: they are being made, and come into force once they are there; to ask for
+// others, or for those in force, cancels that. Throws Error.
+std::shared_ptr<const core::Model> EngineWorker::readyModel(const std::string& weights) {
+  if (m_job && m_job->weights() == weights) return nullptr;
+  m_job.reset();
+  if (auto model = m_variants->find(weights)) return model;
+  m_variants->makeRoom(weights);
+  m_job = std::make_unique<core::VariantJob>(
+      m_variants->source(), weights, m_options.device,
+      paced([this](const QString& stage, double fraction) { emit weightsProgress(stage, fraction); }),
+      [this] { QMetaObject::invokeMethod(this, &EngineWorker::onWeightsMade, Qt::QueuedConnection); });
+  return nullptr;
+}
+
+// Without a model the weights stay as they are.
+void EngineWorker::applyNow(const core::EngineOptions& options, const std::shared_ptr<const core::Model>& model) {
+  core::Engine& engine = lane()->engine();
+  core::EngineOptions wanted = options;
+  if (!model) wanted.weights = m_options.weights;
+  if (const std::string refusal = engine.apply(wanted, model); !refusal.empty()) throw core::Error(refusal);
+  const std::string weights_before = m_options.weights;
+  m_options = engine.options();
+  if (m_options.weights != weights_before) {
+    m_model = model;
+    emit modelChanged(describe(*m_model, m_options));
+  }
   emit optionsInForce(m_options);
-  if (lane() == nullptr) return;
   publish(true);
   ensureLimits();
+}
+
+void EngineWorker::onWeightsMade() {
+  if (!m_job || !m_job->ended()) return;  // of a job that was cancelled
+  const auto job = std::exchange(m_job, nullptr);
+  core::EngineOptions options = m_options;
+  options.weights = job->weights();
+  try {
+    m_variants->keep(job->take());
+    applyNow(options, m_variants->find(options.weights));
+  } catch (const std::exception& error) {
+    emit optionsRefused(QString::fromUtf8(error.what()));
+  }
 }
 
 void EngineWorker::setScenario(const std::optional<core::Scenario>& scenario) {

@@ -6,6 +6,7 @@
 #include "core/engine/memory_estimate.h"
 #include "core/engine/prediction.h"
 #include "core/engine/workload.h"
+#include "core/model/variant_job.h"
 #include "core/options.h"
 #include "gui/session/compare_order.h"
 #include "gui/session/frame.h"
@@ -82,6 +83,9 @@ class EngineWorker : public QObject {
   void loadFailed(const QString& message);
   void optionsInForce(const inferoscope::core::EngineOptions& options);
   void optionsRefused(const QString& reason);
+  // Other weights are being made, from a thread of its own; then modelChanged() and optionsInForce().
+  void weightsProgress(const QString& stage, double fraction);
+  void modelChanged(const inferoscope::gui::ModelInfo& model);
   void limitsMeasured(const inferoscope::core::MachineLimits& limits);
   void requestSubmitted(inferoscope::core::SeqId seq);
   void requestRefused(const QString& label, const QString& reason);
@@ -104,6 +108,9 @@ class EngineWorker : public QObject {
   core::Lane* lane();  // null before a model is loaded, and while two are compared
   void setState(RunState state);
   void moveToDevice(const core::EngineOptions& options);
+  std::shared_ptr<const core::Model> readyModel(const std::string& weights);
+  void applyNow(const core::EngineOptions& options, const std::shared_ptr<const core::Model>& model);
+  void onWeightsMade();
   bool tryLoad(const std::string& source, std::stop_token cancel);
   void showLoaded(const core::Model& model);
   void ensureLimits();
@@ -114,7 +121,7 @@ class EngineWorker : public QObject {
   void keepForAdvice(std::shared_ptr<const core::StepRecord> step);
 
   void startComparison(const CompareOrder& order);
-  core::LaneSource laneSource(const core::EngineOptions& options, const std::stop_token& cancel) const;
+  core::LaneSource laneSource(const core::EngineOptions& options, const std::stop_token& cancel);
   void showLanes();  // those of the present round
   void advanceComparison();
   void showStep(core::Round::Step step);
@@ -123,10 +130,11 @@ class EngineWorker : public QObject {
   void restoreOneLane();
   core::MachineLimits limitsOf(int num_threads);
 
-  std::shared_ptr<const core::Model> m_model;
-  std::shared_ptr<FrameMailbox> m_mailbox;  // of the lanes of now
+  std::shared_ptr<const core::Model> m_model;  // with the weights in force
+  std::shared_ptr<FrameMailbox> m_mailbox;     // of the lanes of now
   std::stop_token m_stop;
   std::shared_ptr<core::Backend> m_backend;
+  std::unique_ptr<core::WeightVariants> m_variants;  // of the loaded model
   std::unique_ptr<core::Experiment> m_experiment;
   core::EngineOptions m_options;  // the ones to make the next engine with
   std::optional<core::Scenario> m_scenario;
@@ -143,6 +151,7 @@ class EngineWorker : public QObject {
   int m_shown_round = -1;
   std::chrono::steady_clock::time_point m_last_told;
   std::deque<std::shared_ptr<const core::StepRecord>> m_recent;  // what advice is made of
+  std::unique_ptr<core::VariantJob> m_job;                       // weights asked for that are being made
 };
 
 }  // namespace inferoscope::gui

@@ -4,7 +4,7 @@
 #include "core/backend/probe_cache.h"
 #include "core/engine/scenario_run.h"
 #include "core/error.h"
-#include "core/model/model_store.h"
+#include "core/model/weight_variants.h"
 #include "gui/session/engine_worker.h"
 
 #include <iterator>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kTellInterval{700};
 constexpr std::size_t kRecentSteps = 400;  // enough to know every kernel in use by
-constexpr int kAdviceRequests = 12;  // of a workload without end
+constexpr int kAdviceRequests = 12;        // of a workload without end
 
 QStringList texts(const std::vector<std::string>& lines) {
   QStringList list;
@@ -61,6 +61,7 @@ void EngineWorker::compare(const CompareOrder& order, std::stop_token cancel) {
   }
   if (!m_comparison) m_resume = m_state == RunState::kRunning;
   m_step_timer.stop();
+  if (std::exchange(m_job, nullptr)) emit optionsRefused(tr("weights: two settings are compared first"));
   m_compare_cancel = std::move(cancel);
   try {
     startComparison(order);
@@ -84,6 +85,8 @@ void EngineWorker::startComparison(const CompareOrder& order) {
   m_experiment.reset();  // both would want memory for keys and values
   const core::LaneSource a = laneSource(order.a, m_compare_cancel);
   const core::LaneSource b = laneSource(order.b, m_compare_cancel);
+  const std::vector<std::string> notices = core::loadNotices(*a.model, *b.model);
+  m_compare_notices.insert(m_compare_notices.end(), notices.begin(), notices.end());
   m_comparison = std::make_unique<core::ComparisonRun>(a, b, setup);
   emit comparisonStarted(QString::fromStdString(core::whatDiffers(order.a, order.b)));
   showLanes();
@@ -92,10 +95,15 @@ void EngineWorker::startComparison(const CompareOrder& order) {
 }
 
 // Each lane has threads of its own; the weights are shared where both can read them.
-core::LaneSource EngineWorker::laneSource(const core::EngineOptions& options, const std::stop_token& cancel) const {
-  core::LaneSource source{.model = m_model, .backend = {}, .options = options};
-  source.backend = core::makeBackend(options.device, options.threads);
-  if (options.device != m_backend->id()) source.model = core::loadModel(m_model->source, *source.backend, {}, cancel);
+core::LaneSource EngineWorker::laneSource(const core::EngineOptions& options, const std::stop_token& cancel) {
+  core::LaneSource source{
+      .model = {}, .backend = core::makeBackend(options.device, options.threads), .options = options};
+  const core::LoadProgress report = [this](std::string_view stage, double) {
+    emit comparisonProgress(QString::fromUtf8(stage.data(), static_cast<qsizetype>(stage.size())), 0);
+  };
+  source.model = options.device == m_backend->id()
+                     ? m_variants->get(options.weights, *source.backend, report, cancel)
+                     : core::loadModelAs(m_model->source, options.weights, *source.backend, report, cancel);
   return source;
 }
 

@@ -50,6 +50,10 @@ void Session::connectWorker() {
     pace();
     emit optionsInForce(options);
   });
+  connect(m_worker, &EngineWorker::modelChanged, this, [this](const ModelInfo& model) {
+    m_model = model;
+    emit modelChanged(model);
+  });
   connect(m_worker, &EngineWorker::limitsMeasured, this, [this](const core::MachineLimits& limits) {
     m_limits = limits;
     emit limitsMeasured(limits);
@@ -58,6 +62,7 @@ void Session::connectWorker() {
   connect(m_worker, &EngineWorker::estimateFailed, this, &Session::estimateFailed);
   connect(m_worker, &EngineWorker::loadProgress, this, &Session::loadProgress);
   connect(m_worker, &EngineWorker::loadFailed, this, &Session::loadFailed);
+  connect(m_worker, &EngineWorker::weightsProgress, this, &Session::weightsProgress);
   connect(m_worker, &EngineWorker::optionsRefused, this, &Session::optionsRefused);
   connect(m_worker, &EngineWorker::requestSubmitted, this, &Session::requestSubmitted);
   connect(m_worker, &EngineWorker::requestRefused, this, &Session::requestRefused);

@@ -71,7 +71,9 @@ class Session : public QObject {
   void modelLoaded(const ModelInfo& model);
   void loadFailed(const QString& message);
   void optionsInForce(const core::EngineOptions& options);
-  void optionsRefused(const QString& reason);  // the ones in force stay
+  void optionsRefused(const QString& reason);                   // the ones in force stay
+  void weightsProgress(const QString& stage, double fraction);  // other weights are being made
+  void modelChanged(const ModelInfo& model);                    // its weights
   void limitsMeasured(const core::MachineLimits& limits);
   void requestSubmitted(core::SeqId seq);  // the prompt box's
   void requestRefused(const QString& label, const QString& reason);

@@ -87,7 +87,7 @@ std::optional<QLineF> betweenDiscs(const QPointF& from, double from_diameter, co
 }
 
 double highestPeak(const core::MachineLimits& limits) {
-  return limits.measured() ? std::max(limits.fp32_flop_per_s, limits.int8_op_per_s) : 0;
+  return limits.measured() ? std::max(limits.floatPeak(), limits.intPeak()) : 0;
 }
 
 RooflineAxes axesFor(const std::vector<LanePoint>& points, const core::MachineLimits& limits) {

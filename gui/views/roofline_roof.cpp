@@ -70,7 +70,7 @@ void RooflineRoof::show(const RooflineAxes& axes, const core::MachineLimits& lim
   const double peak = highestPeak(m_limits);
   const double bandwidth = m_limits.measured() ? m_limits.read_bytes_per_s : 0;
   const std::array<double, kNumCeilings> per_s = {bandwidth, peak > 0 ? m_limits.cache_read_bytes_per_s : 0,
-                                                  peak > 0 ? m_limits.fp32_flop_per_s : 0,
+                                                  peak > 0 ? m_limits.floatPeak() : 0,
                                                   peak > 0 ? m_limits.int8_op_per_s : 0};
   for (std::size_t i = 0; i < m_ceilings.size(); ++i) {
     Ceiling& ceiling = m_ceilings[i];
@@ -182,7 +182,7 @@ void RooflineRoof::placeCeilingWords() {
     writeLevel(*ceiling.words, text, place);
   };
   level(m_ceilings[kInt8], tr("int8 %1").arg(opRateText(m_ceilings[kInt8].per_s)));
-  level(m_ceilings[kFp32], tr("fp32 %1").arg(flopRateText(m_ceilings[kFp32].per_s)));
+  level(m_ceilings[kFp32], floatPeakText(m_limits));
   const Ceiling& cache = m_ceilings[kCache];
   if (cache.per_s > 0) writeAlong(*cache.words, tr("in cache %1").arg(byteRateText(cache.per_s)), cache.per_s, 0.65);
 }

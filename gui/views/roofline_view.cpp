@@ -374,16 +374,17 @@ QString RooflineView::explainCeilings() const {
          "are the last steps. Copies without arithmetic stand in the table alone.\n");
   if (m_two) text += tr("Two lanes: a ring is lane A, a disc lane B, an arrow leads from the one to the other.\n");
   if (!m_limits.measured()) return text + tr("The machine's ceilings are not measured yet.");
-  text += tr("The roof = the smaller of intensity × bandwidth and peak. Measured on this machine with %1 threads: "
-             "memory %2, in cache %3, fp32 %4, int8 %5.\n")
-              .arg(QString::number(m_limits.num_threads), byteRateText(m_limits.read_bytes_per_s),
-                   m_limits.cache_read_bytes_per_s > 0 ? byteRateText(m_limits.cache_read_bytes_per_s) : nothing(),
-                   flopRateText(m_limits.fp32_flop_per_s),
-                   m_limits.int8_op_per_s > 0 ? opRateText(m_limits.int8_op_per_s) : nothing());
-  return text + tr("The slope meets the peak at the ridge: %1 FLOP/byte (fp32), %2 (int8). Left of it more arithmetic "
+  text +=
+      tr("The roof = the smaller of intensity × bandwidth and peak. Measured on this machine with %1 threads: "
+         "memory %2, in cache %3, %4, int8 %5.\n")
+          .arg(QString::number(m_limits.num_threads), byteRateText(m_limits.read_bytes_per_s),
+               m_limits.cache_read_bytes_per_s > 0 ? byteRateText(m_limits.cache_read_bytes_per_s) : nothing(),
+               floatPeakText(m_limits), m_limits.int8_op_per_s > 0 ? opRateText(m_limits.int8_op_per_s) : nothing());
+  return text + tr("The slope meets the peak at the ridge: %1 FLOP/byte (%2), %3 (int8). Left of it more arithmetic "
                    "costs nothing, right of it more bytes cost nothing.")
-                    .arg(significantText(core::ridge(m_limits.read_bytes_per_s, m_limits.fp32_flop_per_s)),
-                         significantText(core::ridge(m_limits.read_bytes_per_s, m_limits.int8_op_per_s)));
+                    .arg(significantText(core::ridge(m_limits.read_bytes_per_s, m_limits.floatPeak())),
+                         QString::fromLatin1(m_limits.floatPeakName()),
+                         significantText(core::ridge(m_limits.read_bytes_per_s, m_limits.intPeak())));
 }
 
 }  // namespace inferoscope::gui

@@ -247,8 +247,7 @@ QStringList UtilisationView::titlesOf(StripIndex index, const RateSeries& rates)
     case kCompute:
       if (!m_limits.measured()) return {tr("Compute %1").arg(flopRateText(flops))};
       return shares(tr("Compute"), flopRateText(flops), computeShare(flops, int8_ops, m_limits),
-                    2 * int8_ops > flops ? tr("%1 int8").arg(opRateText(m_limits.int8_op_per_s))
-                                         : flopRateText(m_limits.fp32_flop_per_s));
+                    peakText(m_limits, 2 * int8_ops > flops));
     case kCache:
       return {tr("KV blocks used %1").arg(shareText(lastOf(rates.kv_share))),
               tr("KV used %1").arg(shareText(lastOf(rates.kv_share)))};

@@ -185,8 +185,7 @@ QString shareOfRoofText(const core::OpWork& work) {
 }
 
 QString computeCeilingText(const core::OpWork& work, const core::MachineLimits& limits) {
-  return work.mostlyInt8() ? Work::tr("%1 int8").arg(opRateText(limits.int8_op_per_s))
-                           : flopRateText(limits.fp32_flop_per_s);
+  return peakText(limits, work.mostlyInt8());
 }
 
 QString explainWork(const core::OpWork& work, const core::MachineLimits& limits) {

@@ -71,4 +71,20 @@ inline KScales fitKScales(const float* values, int max_q, std::uint16_t& d, std:
   return s;
 }
 
+// The values of a block of that kind. number(part, i): the number of element i of a part.
+template <class Block, class Number>
+void decodeKParts(const Block& block, float* values, Number number) {
+  const KScales s = KScales::unpack(block.scales);
+  for (int part = 0; part < KScales::kParts; ++part) {
+    const float d = halfToFloat(block.d) * static_cast<float>(s.scale[part]);
+    const float m = halfToFloat(block.dmin) * static_cast<float>(s.min[part]);
+    for (int i = 0; i < 32; ++i) values[part * 32 + i] = d * static_cast<float>(number(part, i)) - m;
+  }
+}
+
+// The four low bits of a number: byte 32 n + i holds element i of part 2 n in its low half, of 2 n + 1 in the high.
+inline int lowBits(const std::uint8_t (&q)[128], int part, int i) {
+  return q[part / 2 * 32 + i] >> (part % 2 * 4) & 15;
+}
+
 }  // namespace inferoscope::kernels::quant

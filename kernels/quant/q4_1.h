@@ -5,8 +5,7 @@
 #include "kernels/half.h"
 #include "kernels/quant/quants.h"
 #include "kernels/quant/round.h"
-
-#include <cmath>
+#include "kernels/quant/value_range.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -29,12 +28,7 @@ struct Q4_1 {
   static_assert(sizeof(Block) == 20);
 
   static void encodeBlock(const float* values, Block& block) {
-    float least = values[0];
-    float most = values[0];
-    for (int i = 1; i < kBlockElems; ++i) {
-      least = std::fmin(least, values[i]);
-      most = std::fmax(most, values[i]);
-    }
+    const auto [least, most] = ValueRange::of(values, kBlockElems);
     const float d = (most - least) / 15.0F;
     const float inverse = d != 0.0F ? 1.0F / d : 0.0F;
     block.d = floatToHalf(d);

@@ -31,14 +31,7 @@ struct Q4_K {
   }
 
   static void decodeBlock(const Block& block, float* values) {
-    const KScales s = KScales::unpack(block.scales);
-    for (int part = 0; part < KScales::kParts; ++part) {
-      const float d = halfToFloat(block.d) * static_cast<float>(s.scale[part]);
-      const float m = halfToFloat(block.dmin) * static_cast<float>(s.min[part]);
-      const std::uint8_t* q = block.q + part / 2 * 32;
-      const int shift = part % 2 * 4;
-      for (int i = 0; i < 32; ++i) values[part * 32 + i] = d * static_cast<float>(q[i] >> shift & 15) - m;
-    }
+    decodeKParts(block, values, [&](int part, int i) { return lowBits(block.q, part, i); });
   }
 };
 

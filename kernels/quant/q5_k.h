@@ -34,17 +34,8 @@ struct Q5_K {
   }
 
   static void decodeBlock(const Block& block, float* values) {
-    const KScales s = KScales::unpack(block.scales);
-    for (int part = 0; part < KScales::kParts; ++part) {
-      const float d = halfToFloat(block.d) * static_cast<float>(s.scale[part]);
-      const float m = halfToFloat(block.dmin) * static_cast<float>(s.min[part]);
-      const std::uint8_t* low = block.q + part / 2 * 32;
-      const int shift = part % 2 * 4;
-      for (int i = 0; i < 32; ++i) {
-        const int q = (low[i] >> shift & 15) | (block.high[i] >> part & 1) << 4;
-        values[part * 32 + i] = d * static_cast<float>(q) - m;
-      }
-    }
+    decodeKParts(block, values,
+                 [&](int part, int i) { return lowBits(block.q, part, i) | (block.high[i] >> part & 1) << 4; });
   }
 };
 

@@ -2,8 +2,8 @@
 #include "core/model/convert.h"
 
 #include "core/model/gguf.h"
-#include "core/model/output_file.h"
 #include "core/model/requantize.h"
+#include "core/output_file.h"
 #include "tests/support/data.h"
 #include "tests/support/errors.h"
 #include "tests/support/host_backend.h"
@@ -222,7 +222,7 @@ class TestConvert : public QObject {
   }
 
   void tooLittleRoom() {
-    const std::string error = errorOf([&] { OutputFile(path("out.gguf"), std::uint64_t{1} << 60); });
+    const std::string error = errorOf([&] { OutputFile(path("out.gguf"), "out.gguf", std::uint64_t{1} << 60); });
     QVERIFY2(error.find("needs 1152921504606.8 MB, but only ") != std::string::npos, error.c_str());
     QVERIFY(isEmpty());
   }
@@ -243,8 +243,8 @@ class TestConvert : public QObject {
       return errorOf([&] { convertModel("synthetic:tiny", out, formatNamed("f16"), {}, {}); });
     };
     QCOMPARE(error("/nowhere/out.gguf"), "/nowhere/out.gguf: cannot be written: No such file or directory");
-    QVERIFY(error(m_folder->path().toStdString()).ends_with("is a folder, and cannot be written as a model file"));
-    QVERIFY(error("/dev/null").ends_with("is not a regular file, and cannot be written as a model file"));
+    QVERIFY(error(m_folder->path().toStdString()).ends_with("is a folder, and cannot be written as a file"));
+    QVERIFY(error("/dev/null").ends_with("is not a regular file, and cannot be written as a file"));
   }
 
  private:

@@ -5,6 +5,7 @@
 #include "core/engine/kv_plan.h"
 #include "core/engine/memory_estimate.h"
 #include "core/error.h"
+#include "core/model/weight_variants.h"
 #include "tests/support/engine_bench.h"
 #include "tests/support/errors.h"
 
@@ -79,6 +80,95 @@ class TestEngineOptions : public QObject {
     QCOMPARE(answers[seq].tokens, runAll(calm.engine)[undisturbed].tokens);
   }
 
+  // The records name the format that every matrix was read in, and count its bytes.
+  void otherWeightsAreTheOnesThatAreRead() {
+    EngineBench bench;
+    WeightVariants variants(bench.model, 1 << 30);
+    bench.engine.submit(ask(someIds(5, 1), 50));
+    bench.engine.step({});
+    std::uint64_t last_bytes = 0;
+    for (const char* weights : {"q4_0", "q8_0", "as-stored", "f32"}) {
+      const EngineOptions wanted = with({{"weights", weights}}, bench.engine.options());
+      QCOMPARE(bench.engine.apply(wanted, variants.get(weights, *bench.backend, {}, {})), std::string());
+      QCOMPARE(bench.engine.step({})->num_prefill_tokens > 0, true);  // computed again
+      const auto record = bench.engine.step({});
+      QCOMPARE(record->num_prefill_tokens, 0);
+      for (const OpRecord& op : record->ops) {
+        const bool has_matrix = op.kind == kernels::OpKind::kLinear || op.kind == kernels::OpKind::kEmbed;
+        const std::string_view expected = weights == kAsStored ? "f16" : std::string_view(weights);
+        QCOMPARE(str(op.format), has_matrix ? str(expected) : QString());
+      }
+      QVERIFY(record->cost.weights > last_bytes);
+      last_bytes = record->cost.weights;
+    }
+  }
+
+  void q8_0HalvesTheBytesOfF16() {
+    EngineBench bench;
+    WeightVariants variants(bench.model, 1 << 30);
+    const auto bytes = [&](const char* weights) {
+      const EngineOptions wanted = with({{"weights", weights}}, bench.engine.options());
+      bench.engine.apply(wanted, variants.get(weights, *bench.backend, {}, {}));
+      bench.engine.cancelAll();
+      bench.engine.submit(ask(someIds(5, 1), 50));
+      bench.engine.step({});
+      return static_cast<double>(bench.engine.step({})->cost.weights);
+    };
+    QVERIFY(bytes("q8_0") / bytes("f16") <= 0.55);
+  }
+
+  // Tokens stay, all that was computed goes: what the old weights made is no prefix of what the new ones make.
+  void otherWeightsComputeAgainAndHitNothingOld() {
+    EngineBench bench;
+    WeightVariants variants(bench.model, 1 << 30);
+    runAll((bench.engine.submit(ask(someIds(40, 1), 2)), bench.engine));  // its prefix stays
+    const SeqId seq = bench.engine.submit(ask(someIds(40, 2), 20)).seq;
+    Answers answers;
+    for (int i = 0; i < 8; ++i) collect(bench.engine, bench.engine.step({}), answers);
+    const std::vector<TokenId> before = answers[seq].tokens;
+    const EngineOptions wanted = with({{"weights", "q4_0"}}, bench.engine.options());
+    QCOMPARE(bench.engine.apply(wanted, variants.get("q4_0", *bench.backend, {}, {})), std::string());
+    QCOMPARE(bench.info(seq).num_preemptions, 1);
+    QCOMPARE(bench.engine.snapshot().totals.num_preemptions, std::int64_t(1));
+    bench.engine.submit(ask(someIds(40, 1), 2));  // known to the old weights
+    for (bool first = true; !bench.engine.idle(); first = false) {
+      const auto record = bench.engine.step({});
+      for (const StepEntry& entry : record->entries) {
+        if (first) QCOMPARE(entry.num_hit_tokens, 0);
+      }
+      collect(bench.engine, record, answers);
+    }
+    QCOMPARE(answers[seq].tokens.size(), std::size_t(20));
+    QVERIFY(std::equal(before.begin(), before.end(), answers[seq].tokens.begin()));
+    QCOMPARE(bench.engine.check(), std::string());
+  }
+
+  // After the change it is the engine that would have been made with those weights.
+  void otherWeightsGiveWhatAFreshEngineGives() {
+    EngineBench bench;
+    const auto q8_0 = makeWeights(bench.model, "q8_0", *bench.backend, {}, {});
+    const EngineOptions wanted = with({{"weights", "q8_0"}}, bench.engine.options());
+    runAll((bench.engine.submit(ask(someIds(40, 1), 8)), bench.engine));
+    QCOMPARE(bench.engine.apply(wanted, q8_0), std::string());
+    bench.engine.keepLogits(true);
+    const SeqId seq = bench.engine.submit(ask(someIds(40, 1), 8)).seq;
+    const Answer changed = runAll(bench.engine)[seq];
+
+    Engine fresh(q8_0, bench.backend, wanted);
+    fresh.keepLogits(true);
+    const SeqId other = fresh.submit(ask(someIds(40, 1), 8)).seq;
+    QVERIFY(runAll(fresh)[other].logits == changed.logits);
+  }
+
+  void otherWeightsWithoutTheModelAreRefused() {
+    EngineBench bench;
+    const EngineOptions before = bench.engine.options();
+    const std::string refusal = bench.engine.apply(with({{"weights", "q8_0"}}, before));
+    QCOMPARE(str(refusal), QString("weights: the model's are as-stored, not q8_0"));
+    QVERIFY(bench.engine.options() == before);
+    QVERIFY(!errorOf([&] { Engine(bench.model, bench.backend, with({{"weights", "q8_0"}})); }).empty());
+  }
+
   void fewerSequencesCountAsPreemptions() {
     EngineBench bench;
     for (int i = 0; i < 3; ++i) bench.engine.submit(ask(someIds(5, i), 20));
@@ -119,6 +209,13 @@ class TestEngineOptions : public QObject {
     const ModelConfig& config = bench.model->config;
     QVERIFY(estimate.activation_bytes >= 4 * (64 * 2 * (config.model_dim + config.hidden_dim) + 4 * config.vocab_size));
     QCOMPARE(estimate.bytes(), estimate.weight_bytes + estimate.kv_bytes + estimate.activation_bytes);
+  }
+
+  void otherWeightsAreEstimatedBesideTheStoredOnes() {
+    const auto model = describeModel("synthetic:tiny");
+    const MemoryEstimate other = estimateMemory(*model, with({{"weights", "q8_0"}}));
+    QCOMPARE(other.weight_bytes, model->weight_bytes + describeAs(model, "q8_0")->weight_bytes);
+    QCOMPARE(estimateMemory(*model, with({{"weights", "f16"}})).weight_bytes, model->weight_bytes);  // it is f16
   }
 
   void whatDoesNotFitIsToldSo() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Random changes of random knobs at random steps under load. 100 of them; 1,000 with INFEROSCOPE_TORTURE=1.
+// Random changes of random knobs at random steps under load. 150 of them; 1,000 with INFEROSCOPE_TORTURE=1.
 #include "core/engine/engine.h"
+#include "core/model/weight_variants.h"
 #include "tests/support/engines.h"
 
 #include <QTest>
@@ -19,7 +20,7 @@ namespace {
 constexpr int kAtOnce = 14;
 
 int numChanges() {
-  return qEnvironmentVariableIsSet("INFEROSCOPE_TORTURE") ? 1000 : 100;
+  return qEnvironmentVariableIsSet("INFEROSCOPE_TORTURE") ? 1000 : 150;
 }
 
 // Values to draw from. Those marked false change sums or stored numbers, and so may change tokens.
@@ -43,6 +44,7 @@ const std::vector<Drawn>& drawn() {
       {"kv-format", false, {"f16", "f32"}},
       {"attention", false, {"flash", "naive"}},
       {"linear", false, {"simd", "naive"}},
+      {"weights", false, {"as-stored", "f32", "q8_0", "q4_0"}},
   };
   return kDrawn;
 }
@@ -74,6 +76,8 @@ QString contradiction(const EngineOptions& options, const StepRecord& step, cons
     const std::string_view kernel = op.kernel;
     if (op.name == "attention" && kernel.find(options.attention) == kernel.npos) return "attention";
     if (op.name == "ffn_down" && (kernel == "linear.naive") != (options.linear == "naive")) return "linear";
+    const std::string_view stored = options.weights == kAsStored ? "f16" : std::string_view(options.weights);
+    if (op.name == "ffn_down" && op.format != stored) return "weights";
   }
   return {};
 }
@@ -81,7 +85,7 @@ QString contradiction(const EngineOptions& options, const StepRecord& step, cons
 // What shows that a value makes a difference: seen at least once in a long run.
 std::set<std::string> evidence(const EngineOptions& options, const StepRecord& step) {
   std::set<std::string> seen = {"attention " + options.attention, "linear " + options.linear,
-                                "kv-format " + options.kv_format};
+                                "kv-format " + options.kv_format, "weights " + options.weights};
   for (const WaitEntry& wait : step.waiting) {
     if (wait.reason == WaitReason::kStaticBatch && options.batching == Batching::kStatic) seen.insert("static");
     if (wait.reason == WaitReason::kMaxSequences) seen.insert("max-sequences");
@@ -130,7 +134,9 @@ class Torture {
     if (m_exact_only && !knob.exact) return;
     const char* value = knob.values[static_cast<std::size_t>(pick(static_cast<int>(knob.values.size())))];
     const EngineOptions wanted = with({{knob.id, value}}, m_engine.options());
-    if (m_engine.apply(wanted).empty() && m_engine.options() == wanted) ++num_applied;
+    if (m_engine.apply(wanted, m_variants.get(wanted.weights, *m_backend, {}, {})).empty() &&
+        m_engine.options() == wanted)
+      ++num_applied;
   }
 
   QString step() {
@@ -159,6 +165,7 @@ class Torture {
   std::mt19937 m_random;
   std::shared_ptr<Backend> m_backend = makeCpuBackend(1);
   std::shared_ptr<const Model> m_model = loadOn(*m_backend, "synthetic:tiny");
+  WeightVariants m_variants{m_model, m_model->weight_bytes * 3};  // f32 and one more: the others are made anew
   Engine m_engine;
   std::map<SeqId, int> m_index;
   int m_num_active = 0;
@@ -188,9 +195,9 @@ class TestKnobTorture : public QObject {
   void everyKnobLeavesATrace() {
     Torture torture(false, 11);
     QCOMPARE(torture.go(), QString());
-    for (const char* trace :
-         {"attention flash", "attention naive", "linear simd", "linear naive", "kv-format f16", "kv-format f32",
-          "static", "continuous", "max-sequences", "prefix-cache on", "chunks", "mixed steps"}) {
+    for (const char* trace : {"attention flash", "attention naive", "linear simd", "linear naive", "kv-format f16",
+                              "kv-format f32", "weights as-stored", "weights f32", "weights q8_0", "weights q4_0",
+                              "static", "continuous", "max-sequences", "prefix-cache on", "chunks", "mixed steps"}) {
       QVERIFY2(torture.seen.contains(trace), trace);
     }
     QVERIFY(torture.num_applied > numChanges() / 2);

@@ -63,6 +63,24 @@ class TestKnobs : public QObject {
     QCOMPARE(changedKnobs(options, EngineOptions{}), std::vector<std::string_view>{knob.id});
   }
 
+  // A GPU has kernels of its own; who goes to another device gets the first of its.
+  void choicesAreThoseOfTheDevice() {
+    const Knob& linear = *findKnob("linear");
+    EngineOptions options;
+    QCOMPARE(choicesOn(linear, options), (std::vector<std::string>{"simd", "naive"}));
+    QCOMPARE(setKnob(options, "linear", "cublas"), std::string());  // the device may be set later
+    settleChoices(options);
+    QVERIFY(options == EngineOptions{});
+    options.device = "cuda:0";
+    QCOMPARE(choicesOn(linear, options), (std::vector<std::string>{"own", "cublas"}));
+    settleChoices(options);
+    QCOMPARE(options.linear, std::string("own"));
+    options.linear = "cublas";
+    settleChoices(options);
+    QCOMPARE(options.linear, std::string("cublas"));
+    QCOMPARE(choicesOn(*findKnob("attention"), options), findKnob("attention")->choices);
+  }
+
   void wrongValuesSayWhatIsAllowed_data() {
     QTest::addColumn<QString>("id");
     QTest::addColumn<QString>("value");
@@ -73,6 +91,9 @@ class TestKnobs : public QObject {
     QTest::newRow("other case") << "prefix-cache"
                                 << "ON"
                                 << "prefix-cache: \"ON\" is not one of on, off";
+    QTest::newRow("of no device") << "linear"
+                                  << "magic"
+                                  << "linear: \"magic\" is not one of simd, naive, or on a GPU own, cublas";
     QTest::newRow("too small") << "block-size"
                                << "0"
                                << "block-size: \"0\" is not a whole number from 1 to 256";

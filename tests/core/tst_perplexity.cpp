@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/engine/perplexity.h"
+#include "core/model/weight_variants.h"
 #include "tests/support/data.h"
 #include "tests/support/engines.h"
 #include "tests/support/reference_model.h"
@@ -87,6 +88,30 @@ class TestPerplexity : public QObject {
     QVERIFY(!result.vs);
     const double expected = expectedPerplexity(ReferenceModel(path), windows);
     QVERIFY2(std::abs(result.perplexity / expected - 1) < 1e-4, qPrintable(QString::number(result.perplexity)));
+  }
+
+  // The same setting twice is at no distance at all; fewer bits of the weights are farther.
+  void weightsAgainstThemselvesAreNoDistance() {
+    const auto windows = windowsOf(someIds(120, 5), std::nullopt, 120);
+    const auto lane = laneOf("synthetic:tiny", with({{"threads", "1"}}));
+    const auto laneAs = [&](const char* weights) {
+      LaneSource other = lane;
+      other.options = with({{"weights", weights}}, lane.options);
+      other.model = makeWeights(lane.model, weights, *lane.backend, {}, {});
+      other.backend = makeCpuBackend(1);
+      return other;
+    };
+    for (const char* weights : {"as-stored", "f32", "f16", "q8_0", "q4_0"}) {
+      const LaneSource one = laneAs(weights);
+      const Perplexity result = measurePerplexity(one, laneAs(weights), windows, {}, {});
+      QCOMPARE(result.vs->kl_mean, 0.0);
+      QCOMPARE(result.vs->kl_p99, 0.0);
+      QCOMPARE(result.vs->top1_agreement, 1.0);
+      QCOMPARE(result.vs->perplexity, result.perplexity);
+    }
+    const double q8_0 = measurePerplexity(lane, laneAs("q8_0"), windows, {}, {}).vs->kl_mean;
+    const double q4_0 = measurePerplexity(lane, laneAs("q4_0"), windows, {}, {}).vs->kl_mean;
+    QVERIFY2(0 < q8_0 && 10 * q8_0 < q4_0, qPrintable(QString("%1 %2").arg(q8_0).arg(q4_0)));
   }
 
   void fartherWithFewerBits() {

@@ -25,6 +25,7 @@ MachineLimits measured(int num_threads, double gb_s, std::int64_t age_s = 0) {
   return {.read_bytes_per_s = gb_s * 1e9,
           .cache_read_bytes_per_s = 90e9,
           .fp32_flop_per_s = 80e9,
+          .f16_flop_per_s = 300e9,
           .int8_op_per_s = 70e9,
           .num_threads = num_threads,
           .last_level_cache_bytes = 60,
@@ -50,12 +51,24 @@ class TestProbeCache : public QObject {
     QCOMPARE(kept.read_bytes_per_s, 20e9);
     QCOMPARE(kept.cache_read_bytes_per_s, 90e9);
     QCOMPARE(kept.fp32_flop_per_s, 80e9);
+    QCOMPARE(kept.f16_flop_per_s, 300e9);
     QCOMPARE(kept.int8_op_per_s, 70e9);
     QCOMPARE(kept.num_threads, 2);
     QCOMPARE(kept.last_level_cache_bytes, std::int64_t{60});
     QCOMPARE(kept.cache_reach_bytes, std::int64_t{50});
     QVERIFY(now() - kept.measured_at_unix_s < 60);
     QVERIFY(!keptLimits(file(), three));
+  }
+
+  // Another GPU in the same place is another machine.
+  void everyHardwareHasItsOwn() {
+    TriedBackend one(1), other(1);
+    other.hardware_name = "another GPU";
+    keepLimits(file(), one, measured(1, 10));
+    QVERIFY(!keptLimits(file(), other));
+    keepLimits(file(), other, measured(1, 4000));
+    QCOMPARE(keptLimits(file(), one)->read_bytes_per_s, 10e9);
+    QCOMPARE(keptLimits(file(), other)->read_bytes_per_s, 4000e9);
   }
 
   void whatIsOldOrFromTheFutureIsNotTaken_data() {
@@ -83,8 +96,8 @@ class TestProbeCache : public QObject {
     QTest::newRow("zeros") << QByteArray(100, '\0');
     QTest::newRow("half") << good.left(good.size() / 2);
     QTest::newRow("a list") << QByteArray("[1]");
-    QTest::newRow("another version") << QByteArray(good).replace("\"2\": {\n  \"cpu", "\"0\": {\n  \"cpu");
-    QTest::newRow("no objects") << QByteArray("{\"2\": 5}");
+    QTest::newRow("another version") << QByteArray(good).replace("\"3\": {\n  \"cpu", "\"0\": {\n  \"cpu");
+    QTest::newRow("no objects") << QByteArray("{\"3\": 5}");
     QTest::newRow("text for a number") << QByteArray(good).replace("10000000000.0", "\"fast\"");
     QTest::newRow("a negative rate") << QByteArray(good).replace("10000000000.0", "-1.0");
     QTest::newRow("a field less") << QByteArray(good).replace("cache_reach_bytes", "cache");

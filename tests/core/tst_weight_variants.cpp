@@ -2,11 +2,18 @@
 #include "core/model/weight_variants.h"
 
 #include "core/error.h"
+#include "core/model/variant_job.h"
 #include "kernels/interleave.h"
+#include "tests/support/errors.h"
 #include "tests/support/host_backend.h"
 #include "tests/support/kernel_cases.h"
 
 #include <QTest>
+
+#include <atomic>
+#include <chrono>
+#include <semaphore>
+#include <thread>
 
 using namespace inferoscope;
 using namespace inferoscope::core;
@@ -77,9 +84,88 @@ class TestWeightVariants : public QObject {
     variants.get("q5_0", backend, {}, {});
     QVERIFY(backend.heldBytes() - source_bytes > std::size_t(2 * q8_bytes));  // all three fit
     auto used = variants.get("q4_1", backend, {}, {});
-    variants.get("f32", backend, {}, {});  // more than the budget by itself
-    QVERIFY(variants.keptBytes() >= used->weight_bytes);
-    QVERIFY(variants.get("q4_1", backend, {}, {}) == used);
+    const std::int64_t kept_bytes = variants.keptBytes();
+    const std::string refusal = tests::errorOf([&] { variants.get("f32", backend, {}, {}); });
+    QVERIFY2(refusal.starts_with("weights: f32 takes ") && refusal.contains("choose fewer bits"), refusal.c_str());
+    QCOMPARE(variants.keptBytes(), kept_bytes);  // what can't be kept drives nothing out
+    variants.get("f16", backend, {}, {});
+    QVERIFY(variants.find("q4_1") == used);
+    QVERIFY(!variants.find("q8_0") && !variants.find("q5_0"));
+    QVERIFY(variants.keptBytes() <= 2 * q8_bytes + q8_bytes / 2);
+  }
+
+  // A matrix is copied where it is in the format already; where all are, so is the model, and nothing is made.
+  void whatIsInTheFormatIsNotMadeAgain() {
+    tests::HostBackend backend;
+    const auto source = loadModel("synthetic:tiny:q8_0", backend, {}, {});
+    WeightVariants variants(source, 0);
+    const std::size_t before = backend.heldBytes();
+    const auto same = variants.get("q8_0", backend, {}, {});
+    QCOMPARE(backend.heldBytes(), before);
+    QCOMPARE(same->weights, std::string("q8_0"));
+    QVERIFY(same->layers[0].attn_q.data == source->layers[0].attn_q.data);
+    QCOMPARE(same->notices, source->notices);
+    QCOMPARE(variantBytes(*source, "q8_0"), 0);
+
+    const auto again = makeVariant(*source, *kernels::findFormat("q8_0"), backend, {}, {});
+    QVERIFY(rowOf(again->layers[1].ffn_up, 3) == rowOf(source->layers[1].ffn_up, 3));
+  }
+
+  void isDescribedWithoutBeingMade() {
+    tests::HostBackend backend;
+    const auto made = loadModelAs("synthetic:tiny", "q4_0", backend, {}, {});
+    const auto described = describeAs(describeModel("synthetic:tiny"), "q4_0");
+    QCOMPARE(described->weight_bytes, made->weight_bytes);
+    QCOMPARE(described->format_bytes, made->format_bytes);
+    QCOMPARE(described->notices, made->notices);
+    QVERIFY(described->layers[0].ffn_up.data == nullptr);
+    QCOMPARE(described->layers[0].ffn_up.format, made->layers[0].ffn_up.format);
+    QCOMPARE(variantBytes(*describeModel("synthetic:tiny"), "q4_0"), made->weight_bytes);
+    QVERIFY(made->notices.back().contains("f16") || made->notices.back().contains("q4_0"));
+  }
+
+  // On a thread of its own; to let go of it is to cancel it.
+  void areMadeInTheBackground() {
+    const auto cpu = makeCpuBackend(1);
+    const auto source = loadModel("synthetic:tiny", *cpu, {}, {});
+    std::atomic<int> num_told = 0;
+    std::binary_semaphore end{0};
+    VariantJob job(
+        source, "q8_0", "cpu", [&](std::string_view, double) { ++num_told; }, [&] { end.release(); });
+    end.acquire();
+    QVERIFY(job.ended() && num_told > 0);
+    const auto made = job.take();
+    const auto expected = makeVariant(*source, *kernels::findFormat("q8_0"), *cpu, {}, {});
+    QVERIFY(rowOf(made->layers[0].ffn_down, 5) == rowOf(expected->layers[0].ffn_down, 5));
+  }
+
+  void aJobThatIsLetGoEnds() {
+    const auto cpu = makeCpuBackend(1);
+    const auto source = loadModel("synthetic:tiny", *cpu, {}, {});
+    std::binary_semaphore begun{0};
+    std::atomic<int> num_told = 0;
+    int num_ends = 0;
+    {
+      VariantJob job(
+          source, "q8_0", "cpu",
+          [&](std::string_view, double) {
+            if (++num_told == 1) begun.release();
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+          },
+          [&] { ++num_ends; });
+      begun.acquire();
+    }
+    QCOMPARE(num_ends, 1);
+    const int all = 2 * 9 + 2 + 1;  // weights of two layers, norms and embedding
+    QVERIFY2(num_told < all, qPrintable(QString::number(num_told)));
+  }
+
+  void aFailedJobSaysWhy() {
+    const auto cpu = makeCpuBackend(1);
+    std::binary_semaphore end{0};
+    VariantJob job(loadModel("synthetic:tiny", *cpu, {}, {}), "q8_0", "cuda:banana", {}, [&] { end.release(); });
+    end.acquire();
+    QVERIFY_EXCEPTION_THROWN(job.take(), Error);
   }
 
   void stopsAndLeavesNothing() {

@@ -283,6 +283,49 @@ class TestPanels : public QObject {
     QVERIFY(!shownBy(panel).contains(QStringLiteral("3 blocks are too few")));
   }
 
+  void weightsInTheMakingAreShownAndCancelled() {
+    gui::KnobsPanel panel;
+    panel.showInForce({});
+    auto* row = panel.findChild<QWidget*>(QStringLiteral("weights-progress"));
+    panel.showProgress(QStringLiteral("re-quantizing weights"), 0.5);
+    QVERIFY(row->isHidden());  // nobody asked for any
+    QSignalSpy changed(&panel, &gui::KnobsPanel::changed);
+    auto* weights = panel.findChild<QComboBox*>(QStringLiteral("weights"));
+    weights->setCurrentText(QStringLiteral("q8_0"));
+    panel.showProgress(QStringLiteral("re-quantizing weights"), 0.5);
+    QVERIFY(!row->isHidden());
+    QCOMPARE(panel.findChild<QProgressBar*>()->value(), 500);
+    button(panel, QStringLiteral("Cancel"))->click();
+    QVERIFY(row->isHidden());
+    QCOMPARE(weights->currentText(), QStringLiteral("as-stored"));
+    QCOMPARE(changed.last().at(0).value<core::EngineOptions>().weights, std::string("as-stored"));
+
+    weights->setCurrentText(QStringLiteral("q4_0"));
+    panel.showProgress(QStringLiteral("re-quantizing weights"), 1);
+    panel.showInForce(changed.last().at(0).value<core::EngineOptions>());
+    QVERIFY(row->isHidden());
+    QVERIFY(!shownBy(panel).contains(QStringLiteral("(pending)")));
+  }
+
+  void choicesFollowTheDevice() {
+    gui::KnobsPanel panel;
+    panel.showInForce({});
+    const auto choices = [&] {
+      const auto* combo = panel.findChild<QComboBox*>(QStringLiteral("linear"));
+      QStringList texts;
+      for (int i = 0; i < combo->count(); ++i) texts << combo->itemText(i);
+      return texts;
+    };
+    QCOMPARE(choices(), (QStringList{"simd", "naive"}));
+    QSignalSpy changed(&panel, &gui::KnobsPanel::changed);
+    panel.findChild<QComboBox*>(QStringLiteral("device"))->setCurrentText(QStringLiteral("cuda:0"));
+    QCOMPARE(choices(), (QStringList{"own", "cublas"}));
+    QCOMPARE(changed.count(), 1);
+    QCOMPARE(changed.at(0).at(0).value<core::EngineOptions>().linear, std::string("own"));
+    panel.showRefusal(QStringLiteral("no GPU"));
+    QCOMPARE(choices(), (QStringList{"simd", "naive"}));
+  }
+
   void knobsGoBackToTheirDefaults() {
     gui::KnobsPanel panel;
     core::EngineOptions options;

@@ -270,6 +270,99 @@ class TestSession : public QObject {
     QCOMPARE(w.loaded.count(), 2);
   }
 
+  // The old weights go on until the new ones are there, the requests' tokens stay, and the model says what it is now.
+  void changesTheWeightsWhileItRuns() {
+    Watched w;
+    QSignalSpy progress(&w.session, &gui::Session::weightsProgress);
+    QSignalSpy changed(&w.session, &gui::Session::modelChanged);
+    w.session.setScenario(crowd());
+    QVERIFY(w.load(kTiny));
+    w.session.run();
+    WAIT_FOR(w.steps.size() > 10);
+    core::EngineOptions options = w.session.options();
+    options.weights = "q8_0";
+    w.session.applyOptions(options);
+    WAIT_FOR(w.session.options() == options);
+    QVERIFY(progress.count() > 0);
+    QCOMPARE(changed.count(), 1);
+    QCOMPARE(w.session.model()->format_bytes.count("q8_0"), std::size_t(1));
+    QVERIFY(std::ranges::any_of(w.session.model()->notices,
+                                [](const std::string& n) { return n.starts_with("weights as q8_0"); }));
+    const std::size_t before = w.steps.size();
+    WAIT_FOR(w.steps.size() > before + 10);
+    QVERIFY(std::ranges::any_of(w.steps.back()->ops, [](const core::OpRecord& op) { return op.format == "q8_0"; }));
+    QCOMPARE(w.refused.count(), 0);
+
+    options.weights = "as-stored";  // at once: they never went away
+    w.session.applyOptions(options);
+    WAIT_FOR(w.session.options() == options);
+    QCOMPARE(w.session.model()->format_bytes.count("q8_0"), std::size_t(0));
+  }
+
+  void otherKnobsAndStepsGoOnWhileWeightsAreMade() {
+    Watched w;
+    QSignalSpy progress(&w.session, &gui::Session::weightsProgress);
+    w.session.setScenario(crowd());
+    QVERIFY(w.load(kBig));
+    w.session.run();
+    WAIT_FOR(!w.steps.empty());
+    core::EngineOptions options = w.session.options();
+    options.weights = "f32";
+    w.session.applyOptions(options);
+    WAIT_FOR(progress.count() > 0);
+    const std::size_t before = w.steps.size();
+    options.prefill_chunk = 64;
+    w.session.applyOptions(options);
+    WAIT_FOR(w.session.options().prefill_chunk == 64);
+    if (w.session.options().weights == "as-stored") {  // it may have been made already
+      options.weights = "as-stored";                   // cancelled
+      w.session.applyOptions(options);
+    }
+    WAIT_FOR(w.steps.size() > before);
+    QCOMPARE(w.refused.count(), 0);
+  }
+
+  void weightsAreMadeNoMoreOnceCancelled() {
+    Watched w;
+    QVERIFY(w.load(kBig));
+    core::EngineOptions options = w.session.options();
+    for (const char* weights : {"f32", "q8_0", "as-stored"}) {  // each takes the one before back
+      options.weights = weights;
+      w.session.applyOptions(options);
+    }
+    w.session.applyOptions(options);
+    WAIT_FOR(w.in_force.count() >= 5);
+    QCOMPARE(w.session.options().weights, std::string("as-stored"));
+    w.session.setScenario(crowd());
+    QVERIFY(w.runSteps(1));
+    QCOMPARE(w.session.options().weights, std::string("as-stored"));
+  }
+
+  void loadsWithOtherWeights() {
+    Watched w;
+    core::EngineOptions options;
+    options.weights = "q4_0";
+    w.session.applyOptions(options);
+    QVERIFY(w.load(kTiny));
+    QCOMPARE(w.session.options().weights, std::string("q4_0"));
+    QCOMPARE(w.session.model()->format_bytes.count("q4_0"), std::size_t(1));
+  }
+
+  void closesWhileWeightsAreMade() {
+    QElapsedTimer timer;
+    {
+      Watched w;
+      QSignalSpy progress(&w.session, &gui::Session::weightsProgress);
+      QVERIFY(w.load(kBig));
+      core::EngineOptions options = w.session.options();
+      options.weights = "f32";
+      w.session.applyOptions(options);
+      WAIT_FOR(progress.count() > 0);
+      timer.start();
+    }
+    QVERIFY(timer.elapsed() < kPatience);
+  }
+
   void measuresTheCeilingsOfEachNumberOfThreads() {
     Watched w;
     w.session.setScenario(crowd());

@@ -18,7 +18,10 @@ class TriedBackend final : public core::Backend {
   std::function<void()> before_allocate;
   std::function<void(std::span<std::byte>)> after_download;  // may change what was got
 
+  std::string hardware_name = "a processor";
+
   std::string_view id() const override { return m_real->id(); }
+  std::string hardware() const override { return hardware_name; }
   kernels::Device device() const override { return m_real->device(); }
   int numThreads() const override { return m_real->numThreads(); }
   void setThreads(int num_threads) override { m_real->setThreads(num_threads); }

@@ -13,8 +13,9 @@ namespace inferoscope::core {
 // removed again if commit() is not reached. Every failure is an Error, with nothing left behind.
 class OutputFile {
  public:
-  // num_bytes: how many will be written. Fails at once where the disk has too little room for them.
-  OutputFile(const std::filesystem::path& path, std::uint64_t num_bytes);
+  // name: the path as messages show it. num_bytes: how many will be written; fails at once where the disk has too
+  // little room for them.
+  OutputFile(const std::filesystem::path& path, std::string name, std::uint64_t num_bytes);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;

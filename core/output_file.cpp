@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/model/output_file.h"
+#include "core/output_file.h"
 
 #include "core/error.h"
-#include "core/model/utf8.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 namespace inferoscope::core {
 namespace {
@@ -25,12 +25,12 @@ void checkRoom(const std::string& name, const fs::path& folder, std::uint64_t nu
 
 }  // namespace
 
-OutputFile::OutputFile(const fs::path& path, std::uint64_t num_bytes)
-    : m_path(path), m_name(shown(path.string(), 4096)) {
+OutputFile::OutputFile(const fs::path& path, std::string name, std::uint64_t num_bytes)
+    : m_path(path), m_name(std::move(name)) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (fs::exists(status) && !fs::is_regular_file(status)) {
-    throw Error(fmt::format("{}: is {}, and cannot be written as a model file", m_name,
+    throw Error(fmt::format("{}: is {}, and cannot be written as a file", m_name,
                             fs::is_directory(status) ? "a folder" : "not a regular file"));
   }
   m_temporary = path;
