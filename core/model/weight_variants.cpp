@@ -12,7 +12,8 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <ranges>
+#include <set>
+#include <string_view>
 
 namespace inferoscope::core {
 namespace {
@@ -111,8 +112,13 @@ bool holdsAlready(const Model& source, const kernels::Format& format) {
 }
 
 std::string whatItIsMadeOf(const Model& source, const kernels::Format& format) {
-  return fmt::format("weights as {} are made of the {} that the file stores: no more exact than that", format.name,
-                     fmt::join(source.format_bytes | std::views::keys, ", "));
+  Model model = source;
+  std::set<std::string_view> stored;
+  for (const WeightSlot& slot : weightSlots(model)) {
+    if (slot.matrix) stored.insert(kernels::formatOf(slot.matrix->format).name);
+  }
+  return fmt::format("weights as {} are made of the stored {}: no more exact than that", format.name,
+                     fmt::join(stored, ", "));
 }
 
 // Its bytes and notices, and where the weights will lie; returns the bytes of the buffer.
