@@ -275,6 +275,8 @@ Comparison ComparisonRun::result() const {
       tallies.size() < 2 && !done() ? shown.differencesSoFar(m_setup.seed) : differencesOf(tallies, m_setup.seed);
   comparison.a = shown.lane(LaneId::kA);
   comparison.b = shown.lane(LaneId::kB);
+  comparison.a.run.options = m_a.options;  // also before the first step
+  comparison.b.run.options = m_b.options;
   comparison.quality = done() ? m_quality : shown.answersCompared();
   return comparison;
 }
