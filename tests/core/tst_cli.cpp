@@ -420,14 +420,14 @@ class TestCli : public QObject {
     const QStringList arguments = {"perplexity", model, "--file", file, "--window", "64", "--json"};
     const Outcome alone = run(arguments);
     VERIFY_DONE(alone);
-    QCOMPARE(alone.json().keys(), (QStringList{"perplexity", "tokens"}));
+    QCOMPARE(alone.json().keys(), (QStringList{"notices", "perplexity", "tokens"}));
     QVERIFY(alone.json()["tokens"].toInt() > 100);
     QVERIFY(alone.json()["perplexity"].toDouble() > 10);
 
     const Outcome same = run(arguments + QStringList{"--vs", "block-size=4,prefill-chunk=7,threads=1"});
     VERIFY_DONE(same);
     const QJsonObject vs_same = same.json()["vs"].toObject();
-    QCOMPARE(vs_same.keys(), (QStringList{"kl_mean", "kl_p99", "perplexity", "top1_agreement"}));
+    QCOMPARE(vs_same.keys(), (QStringList{"kl_mean", "kl_p99", "notices", "perplexity", "top1_agreement"}));
     QCOMPARE(vs_same["kl_mean"].toDouble(), 0.0);
     QCOMPARE(vs_same["top1_agreement"].toDouble(), 1.0);
     QCOMPARE(vs_same["perplexity"].toDouble(), alone.json()["perplexity"].toDouble());

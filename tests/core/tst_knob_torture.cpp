@@ -20,7 +20,7 @@ namespace {
 constexpr int kAtOnce = 14;
 
 int numChanges() {
-  return qEnvironmentVariableIsSet("INFEROSCOPE_TORTURE") ? 1000 : 150;
+  return qEnvironmentVariableIsSet("INFEROSCOPE_TORTURE") ? 1000 : 300;
 }
 
 // Values to draw from. Those marked false change sums or stored numbers, and so may change tokens.

@@ -6,6 +6,8 @@
 
 #include <QTest>
 
+#include <algorithm>
+
 using namespace inferoscope;
 using namespace inferoscope::core;
 using namespace inferoscope::tests;
@@ -93,8 +95,10 @@ class TestPrediction : public QObject {
     scenario.arrivals.concurrency = 8;
     const auto advice = whatWouldHelp(describeModel("synthetic:tiny"), scenario,
                                       with({{"max-sequences", "1"}, {"threads", "1"}}), machine, {}, {});
-    QCOMPARE(advice.front().knob, std::string("max-sequences"));
-    QVERIFY(advice.front().throughput_ratio > 1.3);
+    // After the weights: those of this model are f32, and fewer bytes help even more.
+    const auto first = std::ranges::find_if(advice, [](const Advice& each) { return each.knob != "weights"; });
+    QCOMPARE(first->knob, std::string("max-sequences"));
+    QVERIFY(first->throughput_ratio > 1.3);
     QVERIFY(advice.back().throughput_ratio <= 1.0);
     for (const Advice& each : advice) QVERIFY(each.guessed);  // nothing was measured
   }

@@ -178,8 +178,10 @@ class TestCompareSession : public QObject {
     WAIT_FOR(w.advice.count() == 1);
     const auto advice = w.advice.front().front().value<std::vector<core::Advice>>();
     QVERIFY(advice.size() > 10);
-    QCOMPARE(advice.front().knob, std::string("max-sequences"));
-    QVERIFY(advice.front().throughput_ratio > 1 && !advice.front().guessed);
+    // After the weights: those of this model are f32, and fewer bytes help even more.
+    const auto first = std::ranges::find_if(advice, [](const core::Advice& each) { return each.knob != "weights"; });
+    QCOMPARE(first->knob, std::string("max-sequences"));
+    QVERIFY(first->throughput_ratio > 1 && !first->guessed);
   }
 
   void closesInTheMiddle() {
