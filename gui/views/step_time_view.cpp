@@ -36,6 +36,7 @@ constexpr std::array<const char*, WorkTreeModel::kNumColumns> kWidest = {
     "schedule, sample", "bandwidth-bound", "99.9 ms",   "99.9%",        "999%",
     "99.9 MB",          "99.9 MFLOP",      "99.9 GB/s", "99.9 GFLOP/s", "99.9"};
 constexpr int kPadding = 12;
+constexpr int kFewestRows = 5;  // of text: the headings, a scroll bar, and some ops
 
 enum Which { kLatest, kLatestPrefill, kLatestDecode };
 
@@ -54,6 +55,7 @@ StepTimeView::StepTimeView(Selection& selection, QWidget* parent)
       m_which(new QComboBox),
       m_grouping(new QComboBox),
       m_title(new QLabel),
+      m_choices(new QWidget),
       m_waterfall(new Waterfall),
       m_model(new WorkTreeModel(this)),
       m_sorted(new QSortFilterProxyModel(this)),
@@ -65,7 +67,8 @@ StepTimeView::StepTimeView(Selection& selection, QWidget* parent)
   auto* column = new QVBoxLayout(content);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
-  column->addWidget(buildChoices());
+  buildChoices();
+  column->addWidget(m_choices);
   column->addWidget(m_waterfall);
   column->addWidget(m_tree, 1);
   m_stack = new EmptyStack(content, noModelWords(), this);
@@ -78,7 +81,7 @@ StepTimeView::StepTimeView(Selection& selection, QWidget* parent)
   buildTree();
 }
 
-QWidget* StepTimeView::buildChoices() {
+void StepTimeView::buildChoices() {
   m_which->addItems({tr("Latest step"), tr("Latest prefill step"), tr("Latest decode step")});
   m_which->setToolTip(tr("A step with prompt tokens is a prefill step, also if others decode beside them."));
   m_which->setAccessibleName(tr("Step"));
@@ -88,17 +91,16 @@ QWidget* StepTimeView::buildChoices() {
   m_title->setMinimumWidth(1);  // may be cut rather than widen the view
   for (QComboBox* box : {m_which, m_grouping})
     connect(box, &QComboBox::currentIndexChanged, this, &StepTimeView::refresh);
-  auto* choices = new QWidget;
-  choices->setBackgroundRole(QPalette::Base);
-  choices->setAutoFillBackground(true);
-  auto* grid = new QGridLayout(choices);
+  m_choices->setBackgroundRole(QPalette::Base);
+  m_choices->setAutoFillBackground(true);
+  m_choices->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+  auto* grid = new QGridLayout(m_choices);
   grid->setContentsMargins(kMargin, kSpacing, kMargin, 0);
   grid->setVerticalSpacing(kSpacing);
   grid->addWidget(m_which, 0, 0);
   grid->addWidget(m_grouping, 0, 2);
   grid->addWidget(m_title, 1, 0, 1, 3);
   grid->setColumnStretch(1, 1);
-  return choices;
 }
 
 void StepTimeView::buildTree() {
@@ -108,7 +110,7 @@ void StepTimeView::buildTree() {
   m_tree->setModel(m_sorted);
   m_tree->setAccessibleName(tr("Ops of the step"));
   m_tree->setFrameShape(QFrame::NoFrame);
-  m_tree->setMinimumHeight(1);  // the waterfall has the first claim on a little room
+  m_tree->setMinimumHeight(1);
   m_tree->setAlternatingRowColors(true);
   m_tree->setUniformRowHeights(true);
   m_tree->setSelectionMode(QAbstractItemView::ExtendedSelection);
@@ -138,6 +140,17 @@ void StepTimeView::changeEvent(QEvent* event) {
   View::changeEvent(event);
   if (event->type() == QEvent::PaletteChange) m_bars->setColor(themeOf(palette()).prefill);
   if (event->type() == QEvent::FontChange) sizeColumns();
+}
+
+void StepTimeView::resizeEvent(QResizeEvent* event) {
+  View::resizeEvent(event);
+  shareRoom();
+}
+
+// The waterfall has the first claim on a little room: a tree without a row in sight would be a riddle.
+void StepTimeView::shareRoom() {
+  const int left = height() - m_choices->sizeHint().height() - m_waterfall->sizeHint().height();
+  m_tree->setVisible(left >= kFewestRows * m_tree->fontMetrics().height());
 }
 
 void StepTimeView::showModel(const ModelInfo&) {
@@ -188,6 +201,7 @@ void StepTimeView::refresh() {
   m_title->setText(step != nullptr ? describe(*step) : tr("There was no such step yet"));
   const double scale_ns = beside != nullptr ? longestNs(waterfallOf(core::stepTimeOf(*beside, m_limits))) : 0.0;
   m_waterfall->showTime(time, m_limits, scale_ns);
+  shareRoom();
   const auto grouping = m_grouping->currentIndex() == 0 ? WorkGrouping::kByLayer : WorkGrouping::kByOp;
   m_model->setTree(workTree(time, grouping, m_limits), time.measured_ns, m_limits);
 }

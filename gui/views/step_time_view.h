@@ -37,11 +37,13 @@ class StepTimeView : public View {
 
  protected:
   void changeEvent(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   void buildTree();
-  QWidget* buildChoices();
+  void buildChoices();
   void sizeColumns();
+  void shareRoom();
   // The latest step of each phase.
   struct Latest {
     std::shared_ptr<const core::StepRecord> prefill;
@@ -54,6 +56,7 @@ class StepTimeView : public View {
   QComboBox* m_which;     // step: latest, prefill, decode
   QComboBox* m_grouping;  // of the tree
   QLabel* m_title;
+  QWidget* m_choices;
   Waterfall* m_waterfall;
   WorkTreeModel* m_model;
   QSortFilterProxyModel* m_sorted;
