@@ -15,6 +15,7 @@ struct EngineOptions {
   KvLayout kv_layout = KvLayout::kPaged;
   int block_size = 16;                // token slots in a KV block, 1..256
   int kv_budget_mib = 0;              // 0: what 8 sequences of 2,048 tokens need
+  int max_len = 0;                    // tokens of the longest text, prompt and answer; 0: the model's context
   std::string kv_format = "f16";      // f16, f32, q8_0
   std::string attention = "flash";    // the `choice` of a catalog row
   std::string weights = "as-stored";  // or the format that they are made into

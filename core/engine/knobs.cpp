@@ -89,6 +89,18 @@ std::vector<Knob> makeTable() {
       .zero_means = "8 × 2,048 tokens",
       .rebuilds = Rebuilds::kKvCache,
   }));
+  table.push_back(number<&EngineOptions::max_len>({
+      .id = "max-len",
+      .label = "Longest text",
+      .explanation =
+          "Tokens of a request at most, prompt and answer together. The contiguous layout reserves this much "
+          "for each; pages are only taken for what is written. 0: as much as the model's context holds.",
+      .unit = "tokens",
+      .min = 0,
+      .max = 1 << 20,
+      .zero_means = "the model's context",
+      .rebuilds = Rebuilds::kKvCache,
+  }));
   table.push_back(word<&EngineOptions::kv_format>({
       .id = "kv-format",
       .label = "KV format",

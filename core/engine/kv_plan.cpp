@@ -26,12 +26,17 @@ std::int64_t budgetTokens(const ModelConfig& config, const EngineOptions& option
   return kDefaultSequences * (options.kv_layout == KvLayout::kPaged ? roundUp(tokens, options.block_size) : tokens);
 }
 
+std::int64_t longestText(const ModelConfig& config, const EngineOptions& options) {
+  return options.max_len > 0 ? std::min(options.max_len, config.context_length) : config.context_length;
+}
+
 }  // namespace
 
 KvPlan planKv(const ModelConfig& config, const EngineOptions& options) {
   const std::int64_t token_bytes = kvBytesPerToken(config, options.kv_format);
   const std::int64_t tokens = budgetTokens(config, options, token_bytes);
-  const auto longest = static_cast<int>(std::min<std::int64_t>(config.context_length, tokens));
+  const std::int64_t longest_text = longestText(config, options);
+  const auto longest = static_cast<int>(std::min(longest_text, tokens));
   const int block_size = options.kv_layout == KvLayout::kPaged ? options.block_size : std::max(1, longest);
 
   const std::int64_t num_blocks = tokens / block_size;
@@ -47,7 +52,7 @@ KvPlan planKv(const ModelConfig& config, const EngineOptions& options) {
   return {.format = options.kv_format,
           .block_size = block_size,
           .num_blocks = static_cast<int>(num_blocks),
-          .max_len = static_cast<int>(std::min<std::int64_t>(config.context_length, num_blocks * block_size)),
+          .max_len = static_cast<int>(std::min(longest_text, num_blocks * block_size)),
           .bytes = num_blocks * block_size * token_bytes};
 }
 

@@ -109,6 +109,7 @@ Json runJson(const RunSummary& summary) {
           {"prefix_hit_rate", orNull(summary.prefix_hit_rate)},
           {"bytes_per_token", bytes},
           {"peak_scratch_bytes", summary.peak_scratch_bytes},
+          {"peak_attention_scratch_bytes", summary.peak_attention_scratch_bytes},
           {"counts", countsJson(summary)}};
 }
 
@@ -127,6 +128,7 @@ RunSummary runFromJson(const Json& json) {
   json.at("preemptions").get_to(summary.num_preemptions);
   summary.prefix_hit_rate = numberOf(json.at("prefix_hit_rate"));
   json.at("peak_scratch_bytes").get_to(summary.peak_scratch_bytes);
+  json.at("peak_attention_scratch_bytes").get_to(summary.peak_attention_scratch_bytes);
   readCounts(json.at("counts"), summary);
   return summary;
 }

@@ -54,6 +54,8 @@ std::vector<ComparedMetric> makeTable() {
       {"prefix_hit_rate", "Found in the prefix cache", "share", kAmount, [](Run run) { return run.prefix_hit_rate; }},
       {"peak_scratch_bytes", "Most scratch memory of an op", "bytes", kAmount,
        [](Run run) { return Value(double(run.peak_scratch_bytes)); }},
+      {"peak_attention_scratch_bytes", "Most scratch memory of attention", "bytes", kAmount,
+       [](Run run) { return Value(double(run.peak_attention_scratch_bytes)); }},
   };
 }
 

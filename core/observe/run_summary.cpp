@@ -34,6 +34,8 @@ void RunTally::add(const StepRecord& step, const Snapshot& after) {
   m_summary.cost += step.cost;
   for (const OpRecord& op : step.ops) {
     m_summary.peak_scratch_bytes = std::max(m_summary.peak_scratch_bytes, op.scratch_bytes);
+    if (op.kind != kernels::OpKind::kAttention) continue;
+    m_summary.peak_attention_scratch_bytes = std::max(m_summary.peak_attention_scratch_bytes, op.scratch_bytes);
   }
   const int concurrent = numConcurrent(step, after);
   m_summary.max_concurrent = std::max(m_summary.max_concurrent, concurrent);

@@ -34,17 +34,18 @@ struct RunSummary {
   std::int64_t num_prefill_tokens = 0;  // computed; what the prefix cache held is not
   std::int64_t num_prompt_tokens = 0;   // of the finished requests
   std::int64_t num_output_tokens = 0;
-  std::int64_t duration_ns = 0;           // first arrival to last token
-  std::int64_t busy_ns = 0;               // sum of the steps
-  int max_concurrent = 0;                 // most sequences with KV blocks at once
-  double mean_concurrent = 0;             // over the time of the steps
-  Percentiles ttft_ms;                    // over requests
-  Percentiles tpot_ms;                    // over requests
-  Percentiles itl_ms;                     // over all gaps between two tokens of a request
-  std::optional<double> prefix_hit_rate;  // prompt tokens found in the prefix cache; none if it is off
-  KvUse kv;                               // mean over time
-  kernels::OpCost cost;                   // sum over the steps
-  std::uint64_t peak_scratch_bytes = 0;   // the most that one op asked for
+  std::int64_t duration_ns = 0;                    // first arrival to last token
+  std::int64_t busy_ns = 0;                        // sum of the steps
+  int max_concurrent = 0;                          // most sequences with KV blocks at once
+  double mean_concurrent = 0;                      // over the time of the steps
+  Percentiles ttft_ms;                             // over requests
+  Percentiles tpot_ms;                             // over requests
+  Percentiles itl_ms;                              // over all gaps between two tokens of a request
+  std::optional<double> prefix_hit_rate;           // prompt tokens found in the prefix cache; none if it is off
+  KvUse kv;                                        // mean over time
+  kernels::OpCost cost;                            // sum over the steps
+  std::uint64_t peak_scratch_bytes = 0;            // the most that one op asked for
+  std::uint64_t peak_attention_scratch_bytes = 0;  // ... that attention asked for: naive, a score for every pair
 
   std::optional<double> outputTokensPerSecond() const { return perSecond(double(num_output_tokens), duration_ns); }
   std::optional<double> totalTokensPerSecond() const;

@@ -119,7 +119,7 @@ constexpr int kPrefetchAhead = 4096;
 
 // Into the second-level cache where it has to run far ahead of one slow chain of sums, as it does for floats: the first
 // level waits for few lines at once.
-template <int kBytes, _mm_hint kHint>
+template <int kBytes, auto kHint>  // the type of _MM_HINT_T0 differs between compilers
 INFEROSCOPE_SIMD void prefetch(const std::byte* from) {
   for (int i = 0; i < kBytes; i += 64) _mm_prefetch(from + kPrefetchAhead + i, kHint);
 }

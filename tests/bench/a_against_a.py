@@ -21,7 +21,7 @@ def compare(cli, seed, options):
         json.dump(scenario, file)
         file.flush()
         command = [cli, "compare", file.name, "--json", *options]
-        return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
 def main():

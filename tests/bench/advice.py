@@ -10,7 +10,7 @@ import subprocess
 
 
 def call(*command):
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
 def strongest(advice):

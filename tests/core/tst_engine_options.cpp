@@ -244,6 +244,23 @@ class TestEngineOptions : public QObject {
     QCOMPARE(bench.engine.snapshot().numUsedBlocks(), 8);
   }
 
+  // Half the longest text: twice the sequences of the same budget, and what is longer is refused, in pages as well.
+  void theLongestTextIsAsLongAsAsked() {
+    EngineBench contiguous("synthetic:tiny", with({{"kv-layout", "contiguous"}, {"max-len", "1024"}}));
+    QCOMPARE(contiguous.engine.snapshot().block_size, 1024);
+    QCOMPARE(contiguous.engine.snapshot().blocks.size(), std::size_t(16));
+    for (const char* layout : {"paged", "contiguous"}) {
+      EngineBench bench("synthetic:tiny", with({{"kv-layout", layout}, {"max-len", "50"}}));
+      QCOMPARE(str(bench.engine.submit(ask(someIds(20, 1), 30)).refusal), QString());
+      const std::string refusal = bench.engine.submit(ask(someIds(20, 1), 31)).refusal;
+      QVERIFY2(str(refusal).contains("51 tokens, but a sequence can have at most 50"), refusal.c_str());
+      // A request that is under way is not cut off.
+      const EngineOptions before = bench.engine.options();
+      QVERIFY(!bench.engine.apply(with({{"max-len", "40"}}, before)).empty());
+      QVERIFY(bench.engine.options() == before);
+    }
+  }
+
   void aFormatThatDoesNotFitTheHeadsIsRefused() {
     EngineBench bench;  // head_dim 16, q8_0 wants whole blocks of 32
     const EngineOptions before = bench.engine.options();
@@ -258,6 +275,7 @@ class TestEngineOptions : public QObject {
         {"kv-layout", {"paged", "paged", "contiguous"}},
         {"block-size", {"1", "8", "16", "64"}},
         {"kv-budget", {"0", "1", "2"}},
+        {"max-len", {"0", "150", "600"}},
         {"batching", {"continuous", "static"}},
         {"max-sequences", {"1", "4", "16"}},
         {"step-tokens", {"8", "64", "512"}},

@@ -34,6 +34,7 @@ const std::vector<Drawn>& drawn() {
       {"kv-layout", true, {"paged", "paged", "contiguous"}},
       {"block-size", true, {"1", "3", "8", "16", "64", "256"}},
       {"kv-budget", true, {"1", "2", "5", "0"}},
+      {"max-len", true, {"0", "200", "700"}},
       {"batching", true, {"continuous", "static"}},
       {"max-sequences", true, {"1", "2", "5", "9", "16"}},
       {"step-tokens", true, {"1", "16", "100", "512"}},
@@ -70,7 +71,10 @@ QString contradiction(const EngineOptions& options, const StepRecord& step, cons
     return "policy";
   }
   if (options.kv_layout == KvLayout::kPaged && after.block_size != options.block_size) return "block-size";
-  if (options.kv_layout == KvLayout::kContiguous && after.block_size < 512) return "kv-layout";
+  if (options.kv_layout == KvLayout::kContiguous) {
+    if (after.block_size < (options.max_len > 0 ? std::min(options.max_len, 512) : 512)) return "kv-layout";
+    if (options.max_len > 0 && after.block_size > options.max_len) return "max-len";
+  }
   if (after.kv_block_bytes != after.block_size * kvBytesPerToken(model.config, options.kv_format)) return "kv-format";
   for (const OpRecord& op : step.ops) {
     const std::string_view kernel = op.kernel;
