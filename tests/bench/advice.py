@@ -13,15 +13,12 @@ def call(*command):
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
-def strongest(advice):
-    """Of each knob the value with the largest effect, up or down; the strongest knob first."""
-    def effect(row):
-        return max(row["throughput_ratio"], 1 / row["throughput_ratio"])
+def gains(advice):
+    """Of each knob the value that is said to help most; the knob that helps most first."""
     by_knob = {}
-    for row in advice:
-        if row["knob"] not in by_knob or effect(row) > effect(by_knob[row["knob"]]):
-            by_knob[row["knob"]] = row
-    return sorted(by_knob.values(), key=effect, reverse=True)
+    for row in advice:  # the largest gain comes first
+        by_knob.setdefault(row["knob"], row)
+    return sorted(by_knob.values(), key=lambda row: row["throughput_ratio"], reverse=True)
 
 
 def main():
@@ -40,7 +37,7 @@ def main():
     found = call(args.cli, "advise", *work, *knobs)
     now, then = found["measured"]["output_tok_s"], found["predicted"]["output_tok_s"]
     print(f"{args.scenario} {args.knobs}: measured {now:.1f}, predicted {then:.1f} tokens/s as it is")
-    rows = strongest(found["advice"])[:args.measure]
+    rows = gains(found["advice"])[:args.measure]
     for row in rows:
         setting = f"{row['knob']}={row['value']}"
         both = call(args.cli, "compare", *work, "--a", args.knobs, "--b", ",".join(filter(None, [args.knobs, setting])),
@@ -49,9 +46,9 @@ def main():
         row["measured"] = measured["ratio"]
         print(f"  {setting:24} predicted {row['throughput_ratio']:5.2f}x  measured {row['measured']:5.2f}x"
               f"{'  (guessed)' if row['guessed'] else ''}", flush=True)
-    order = sorted(rows, key=lambda row: max(row["measured"], 1 / row["measured"]), reverse=True)
+    order = sorted(rows, key=lambda row: row["measured"], reverse=True)
     for name, ranked in ("predicted", rows), ("measured", order):
-        print(f"  three strongest, {name}: {', '.join(row['knob'] for row in ranked[:3])}")
+        print(f"  what helps most, {name}: {', '.join(row['knob'] for row in ranked[:3])}")
 
 
 if __name__ == "__main__":
