@@ -52,6 +52,71 @@ void shareRoom(LanesLayout& layout, int room) {
   layout.queue_lanes = std::min(layout.queue_lanes, rest / layout.queue_lane);
 }
 
+QRect takeRow(int& top, const QRect& beside, int height, int space) {
+  const QRect row(beside.left(), top, beside.width(), height);
+  top += height + space;
+  return row;
+}
+
+// The summary and the strips at the top of `inner`; where the lanes may begin.
+int placeStrips(LanesLayout& layout, const QRect& inner, int line_height) {
+  layout.gutter = inner.width() < kNarrow ? 0 : kGutter;
+  const QRect beside(inner.left() + layout.gutter, inner.top(), std::max(0, inner.width() - layout.gutter), 0);
+  int top = inner.top();
+  layout.summary = takeRow(top, beside, line_height, kSpacing);
+  layout.summary.setLeft(inner.left());
+  layout.ran = takeRow(top, beside, kRanHeight, 2);
+  layout.waiting = takeRow(top, beside, kWaitingHeight, kSpacing);
+  return top;
+}
+
+// As many lanes as the columns that are seen need; where they end.
+int placeLanes(LanesLayout& layout, const std::deque<LaneColumn>& columns, int top, int bottom) {
+  for (std::size_t i = layout.first_column; i < layout.num_columns; ++i) {
+    const LaneColumn& column = columns[i];
+    layout.batch_lanes = std::max({layout.batch_lanes, column.num_places, static_cast<int>(column.batch.size())});
+    layout.queue_lanes = std::max(layout.queue_lanes, static_cast<int>(column.queue.size()));
+  }
+  shareRoom(layout, std::max(0, bottom - 2 * kSpacing - top));
+  layout.batch = takeRow(top, layout.ran, layout.batch_lanes * layout.batch_lane, kSpacing);
+  layout.queue = takeRow(top, layout.ran, layout.queue_lanes * layout.queue_lane, kSpacing);
+  return top;
+}
+
+// The strips and lanes of one of two engines in `area`.
+LanesLayout layoutLanesByTime(const QRect& area, int line_height, const std::deque<LaneColumn>& columns,
+                              const TimeSpan& seen) {
+  LanesLayout layout;
+  const int top = placeStrips(layout, area, line_height);
+  const auto starts_before = [](const LaneColumn& column, std::int64_t ns) { return column.start_ns < ns; };
+  const auto ends_before = [](const LaneColumn& column, std::int64_t ns) {
+    return column.start_ns + column.duration_ns <= ns;
+  };
+  const auto first = std::ranges::lower_bound(columns, seen.from_ns, ends_before);
+  const auto end = std::lower_bound(first, columns.end(), seen.to_ns, starts_before);
+  layout.first_column = static_cast<std::size_t>(first - columns.begin());
+  layout.num_columns = static_cast<std::size_t>(end - columns.begin());
+  for (auto column = first; column != end; ++column) {
+    const int left = std::max(layout.ran.left(), seen.xOf(column->start_ns, layout.ran));
+    const int right = std::min(layout.ran.right() + 1, seen.xOf(column->start_ns + column->duration_ns, layout.ran));
+    layout.columns.push_back({left, std::max(1, right - left)});
+  }
+  placeLanes(layout, columns, top, area.bottom() + 1);
+  return layout;
+}
+
+// Of both, up to a round number.
+TimeSpan timeOf(const std::deque<LaneColumn>& a, const std::deque<LaneColumn>& b) {
+  std::optional<TimeSpan> all;
+  for (const std::deque<LaneColumn>* columns : {&a, &b}) {
+    if (columns->empty()) continue;
+    const std::int64_t from = columns->front().start_ns;
+    const std::int64_t to = columns->back().start_ns + columns->back().duration_ns;
+    all = all ? TimeSpan{std::min(all->from_ns, from), std::max(all->to_ns, to)} : TimeSpan{from, to};
+  }
+  return all ? roundSpan(all->from_ns, all->to_ns) : TimeSpan{};
+}
+
 }  // namespace
 
 LaneHistory::LaneHistory(std::size_t max_columns) : m_max_columns(max_columns) {}
@@ -72,6 +137,7 @@ void LaneHistory::addStep(const core::StepRecord& step, int max_sequences) {
   if (!m_columns.empty() && step.step_index <= m_columns.back().step_index) clear();  // the engine was reset
   LaneColumn column;
   column.step_index = step.step_index;
+  column.start_ns = step.start_ns;
   column.duration_ns = step.duration_ns;
   column.num_missed = m_columns.empty() ? 0 : step.step_index - m_columns.back().step_index - 1;
   column.num_prefill_tokens = step.num_prefill_tokens;
@@ -159,10 +225,6 @@ std::size_t LaneWindow::numAfter(const std::deque<LaneColumn>& columns, int num_
   return static_cast<std::size_t>(std::min<std::int64_t>(columns.end() - after, most));
 }
 
-int LanesLayout::columnX(std::size_t column) const {
-  return batch.right() + 1 - static_cast<int>(num_columns - column) * column_width;
-}
-
 QRect LanesLayout::batchLane(int lane) const {
   return QRect(batch.left(), batch.top() + lane * batch_lane, batch.width(), batch_lane);
 }
@@ -175,51 +237,56 @@ LanesLayout layoutLanes(const QSize& size, int line_height, const std::deque<Lan
                         const LaneWindow& window, int live_width) {
   const QRect inner = QRect(QPoint(), size).adjusted(kMargin, kMargin, -kMargin, -kMargin);
   LanesLayout layout;
-  layout.gutter = inner.width() < kNarrow ? 0 : kGutter;
   layout.column_width = column_width;
-  const int left = inner.left() + layout.gutter;
-  const int width = std::max(0, inner.width() - layout.gutter);
-
-  int top = inner.top();
-  const auto row = [&](int height, int space) {
-    const QRect rect(left, top, width, height);
-    top += height + space;
-    return rect;
-  };
-  layout.summary = row(line_height, kSpacing);
-  layout.summary.setLeft(inner.left());
-  layout.ran = row(kRanHeight, 2);
-  layout.waiting = row(kWaitingHeight, kSpacing);
-
   layout.legend = QRect(inner.left(), inner.bottom() + 1 - line_height, inner.width(), line_height);
-  layout.axis = QRect(left, layout.legend.top() - line_height - 2, width, line_height);
-
-  const auto seen = static_cast<std::size_t>(width / std::max(1, column_width));
-  layout.num_columns = columns.size() - window.numAfter(columns, static_cast<int>(seen));
-  layout.first_column = layout.num_columns > seen ? layout.num_columns - seen : 0;
+  layout.axis = QRect(inner.left(), layout.legend.top() - line_height - 2, inner.width(), line_height);
+  int top = placeStrips(layout, inner, line_height);
+  layout.axis.setLeft(layout.ran.left());
   if (!window.live()) {
     layout.live = QRect(layout.summary.right() + 1 - live_width, layout.summary.top() - 1, live_width, line_height + 2);
     layout.summary.setRight(layout.live.left() - kSpacing);
   }
+
+  const auto seen = static_cast<std::size_t>(layout.ran.width() / std::max(1, column_width));
+  layout.num_columns = columns.size() - window.numAfter(columns, static_cast<int>(seen));
+  layout.first_column = layout.num_columns > seen ? layout.num_columns - seen : 0;
+  const int right = layout.ran.right() + 1;
   for (std::size_t i = layout.first_column; i < layout.num_columns; ++i) {
-    const LaneColumn& column = columns[i];
-    layout.batch_lanes = std::max({layout.batch_lanes, column.num_places, static_cast<int>(column.batch.size())});
-    layout.queue_lanes = std::max(layout.queue_lanes, static_cast<int>(column.queue.size()));
+    layout.columns.push_back({right - static_cast<int>(layout.num_columns - i) * column_width, column_width});
   }
-  shareRoom(layout, std::max(0, layout.axis.top() - 2 * kSpacing - top));
-  layout.batch = row(layout.batch_lanes * layout.batch_lane, kSpacing);
-  layout.queue = row(layout.queue_lanes * layout.queue_lane, kSpacing);
+  top = placeLanes(layout, columns, top, layout.axis.top());
   layout.axis.moveTop(std::min(layout.axis.top(), top));
   return layout;
 }
 
+TwoLanesLayout layoutTwoLanes(const QSize& size, int line_height, const std::deque<LaneColumn>& a,
+                              const std::deque<LaneColumn>& b, const TimeWindow& window, int live_width) {
+  const QRect inner = QRect(QPoint(), size).adjusted(kMargin, kMargin, -kMargin, -kMargin);
+  TwoLanesLayout layout;
+  layout.all = timeOf(a, b);
+  layout.seen = window.seen(layout.all);
+  layout.legend = QRect(inner.left(), inner.bottom() + 1 - line_height, inner.width(), line_height);
+  layout.axis = layout.legend.translated(0, -line_height - kSpacing);
+  const int height = std::max(0, (layout.axis.top() - kSpacing - inner.top()) / 2);
+  const QRect upper(inner.left(), inner.top(), inner.width(), height);
+  layout.lanes[0] = layoutLanesByTime(upper, line_height, a, layout.seen);
+  layout.lanes[1] = layoutLanesByTime(upper.translated(0, height), line_height, b, layout.seen);
+  layout.axis.setLeft(layout.lanes[0].ran.left());
+  if (!window.fits()) {
+    layout.live = QRect(inner.right() + 1 - live_width, layout.legend.top(), live_width, line_height + 2);
+    layout.legend.setRight(layout.live.left() - kSpacing);
+  }
+  return layout;
+}
+
 std::optional<LaneHit> hitLane(const LanesLayout& layout, const std::deque<LaneColumn>& columns, const QPoint& point) {
-  if (columns.empty() || layout.column_width <= 0) return std::nullopt;
-  if (point.x() < layout.batch.left() || point.x() > layout.batch.right()) return std::nullopt;
-  if (point.y() < layout.ran.top() || point.y() >= layout.axis.bottom()) return std::nullopt;
-  const auto back = static_cast<std::size_t>((layout.batch.right() - point.x()) / layout.column_width);
-  if (back >= layout.num_columns) return std::nullopt;
-  LaneHit hit{.column = layout.num_columns - 1 - back};
+  const int bottom = std::max(layout.queue.bottom(), layout.axis.bottom() - 1);
+  const QRect area(layout.ran.topLeft(), QPoint(layout.ran.right(), bottom));
+  if (!area.contains(point) || columns.empty()) return std::nullopt;
+  // The last one that begins here or before: of several in one pixel the one that is seen.
+  const auto after = std::ranges::upper_bound(layout.columns, point.x(), {}, &LanesLayout::Column::left);
+  if (after == layout.columns.begin() || std::prev(after)->end() <= point.x()) return std::nullopt;
+  LaneHit hit{.column = layout.first_column + static_cast<std::size_t>(after - layout.columns.begin()) - 1};
   const LaneColumn& column = columns[hit.column];
   const auto cellOf = [&](const QRect& lanes, int height, const std::vector<LaneCell>& cells) -> const LaneCell* {
     if (!lanes.contains(point) || height <= 0) return nullptr;

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "gui/session/frame.h"
+#include "gui/views/lane_time.h"
 
 #include <QRect>
 #include <QSize>
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -34,6 +36,7 @@ struct LaneCell {
 
 struct LaneColumn {
   std::int64_t step_index = 0;
+  std::int64_t start_ns = 0;  // on the lane's clock
   std::int64_t duration_ns = 0;
   std::int64_t num_missed = 0;  // records lost before this one
   int num_prefill_tokens = 0;
@@ -89,26 +92,35 @@ class LaneWindow {
   std::optional<std::int64_t> m_last_step;  // at the right edge; none: the latest
 };
 
-// The parts of the view. Columns are right-aligned: the last step in sight is at the right edge.
+// The lanes of one engine. By steps, columns are equally wide and right-aligned: the last step in sight is at the right
+// edge. By time, for two engines above each other, each column is where its step was on the lane's clock.
 struct LanesLayout {
+  struct Column {
+    int left = 0;
+    int width = 0;  // at least 1
+    int end() const { return left + width; }
+  };
+
   QRect summary;
-  QRect live;     // the button that returns to the latest step; only in the past
-  QRect ran;      // strip: who ran of how many, a bar per step
-  QRect waiting;  // strip: length of the queue
-  QRect batch;    // lanes
-  QRect queue;    // lanes
-  QRect axis;     // step numbers
-  QRect legend;
+  QRect live;          // the button that returns to the latest step; only in the past
+  QRect ran;           // strip: who ran of how many, a bar per step
+  QRect waiting;       // strip: length of the queue
+  QRect batch;         // lanes
+  QRect queue;         // lanes
+  QRect axis;          // step numbers; by time there is one for both engines, not here
+  QRect legend;        // the same
   int gutter = 0;      // left of the lanes: names
   int batch_lane = 0;  // height of a lane
   int queue_lane = 0;
   int batch_lanes = 0;
   int queue_lanes = 0;
-  int column_width = 0;
+  int column_width = 0;          // by steps
   std::size_t first_column = 0;  // first one that is seen
   std::size_t num_columns = 0;   // up to the last one that is seen
+  std::vector<Column> columns;   // those that are seen
 
-  int columnX(std::size_t column) const;
+  const Column& column(std::size_t index) const { return columns[index - first_column]; }
+  int columnX(std::size_t index) const { return column(index).left; }
   int numSeen() const { return column_width > 0 ? batch.width() / column_width : 0; }
   QRect batchLane(int lane) const;
   QRect queueLane(int lane) const;
@@ -117,6 +129,18 @@ struct LanesLayout {
 // live_width: of the button that returns to the latest step.
 LanesLayout layoutLanes(const QSize& size, int line_height, const std::deque<LaneColumn>& columns, int column_width,
                         const LaneWindow& window = {}, int live_width = 0);
+
+// Both engines of a comparison above one axis of lane time.
+struct TwoLanesLayout {
+  std::array<LanesLayout, 2> lanes;  // by lane of the comparison
+  QRect axis;
+  QRect legend;
+  QRect live;  // the button that shows all of the time again; only where a part is seen
+  TimeSpan all;
+  TimeSpan seen;
+};
+TwoLanesLayout layoutTwoLanes(const QSize& size, int line_height, const std::deque<LaneColumn>& a,
+                              const std::deque<LaneColumn>& b, const TimeWindow& window = {}, int live_width = 0);
 
 // What is under the mouse.
 struct LaneHit {

@@ -6,6 +6,8 @@
 #include "gui/paint/number_format.h"
 #include "gui/paint/theme.h"
 #include "gui/views/lane_marks.h"
+#include "gui/views/lanes.h"
+#include "gui/views/lanes_painter.h"
 #include "gui/views/words.h"
 
 #include <QHelpEvent>
@@ -16,7 +18,6 @@
 #include <QWheelEvent>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace inferoscope::gui {
@@ -26,26 +27,17 @@ namespace {
 constexpr int kLeastColumn = 3;
 constexpr int kWidestColumn = 48;
 constexpr int kWheelColumns = 5;  // a notch, sideways
+constexpr int kTimeColumn = 10;   // pixels of the axis of time that count as one
+constexpr int kEverything = 1'000'000;
+constexpr double kZoom = 1.25;  // a notch, of time
 
 double share(std::int64_t part, std::int64_t all) {
   return all > 0 ? static_cast<double>(part) / static_cast<double>(all) : 0.0;
 }
 
-// Is the request in one of the columns that are seen?
-bool isSeen(const LanesLayout& layout, const std::deque<LaneColumn>& columns, core::SeqId seq) {
-  if (!seq.valid()) return false;
-  const auto holds = [seq](const std::vector<LaneCell>& cells) {
-    return std::ranges::find(cells, seq, &LaneCell::seq) != cells.end();
-  };
-  for (std::size_t i = layout.first_column; i < layout.num_columns; ++i) {
-    if (holds(columns[i].batch) || holds(columns[i].queue)) return true;
-  }
-  return false;
-}
-
-// Between lanes of some height.
-int gapOf(int lane_height) {
-  return lane_height >= 6 ? 1 : 0;
+QString idleText(const LaneUse& use) {
+  return BatchLanesView::tr("idle place-steps %1 of %2 · %3")
+      .arg(countText(use.places - use.ran), countText(use.places), shareText(share(use.places - use.ran, use.places)));
 }
 
 }  // namespace
@@ -56,204 +48,168 @@ BatchLanesView::BatchLanesView(Selection& selection, QWidget* parent) : View(sel
   setAccessibleName(tr("Batch lanes"));
   setAccessibleDescription(
       tr("Which requests ran, waited or were preempted in each step. The left and right arrow "
-         "keys go to earlier and later steps, End to the latest."));
+         "keys go to earlier and later steps, End to the latest. Of a "
+         "comparison both lanes are drawn on one axis of lane time."));
   connect(&selection, &Selection::changed, this, qOverload<>(&QWidget::update));
 }
 
 void BatchLanesView::showModel(const ModelInfo&) {
   m_has_model = true;
-  m_history.clear();
+  m_tracks = {};
   m_window.goLive();
-  m_snapshot.reset();
+  m_time.fit();
   update();
 }
 
 void BatchLanesView::showLimits(const core::MachineLimits&) {}
 
 void BatchLanesView::showFrame(const Frame& frame) {
-  m_history.add(frame);
-  if (frame.snapshot) m_snapshot = frame.snapshot;
+  const auto add = [](Track& track, const LaneFrame& lane) {
+    track.history.add(lane);
+    if (lane.snapshot) track.snapshot = lane.snapshot;
+  };
+  add(m_tracks[0], frame);
+  if (frame.b) {
+    add(m_tracks[1], *frame.b);
+  } else {
+    m_tracks[1] = {};
+  }
   update();
 }
 
-LanesLayout BatchLanesView::layoutNow() const {
+BatchLanesView::Layout BatchLanesView::layoutNow() const {
   const QFontMetrics metrics(smallFont(font()));
-  return layoutLanes(size(), metrics.height(), m_history.columns(), m_column_width, m_window,
-                     metrics.horizontalAdvance(liveWords()) + 2 * kMargin);
+  const int live_width = metrics.horizontalAdvance(liveWords()) + 2 * kMargin;
+  Layout layout;
+  if (two()) {
+    layout.two =
+        layoutTwoLanes(size(), metrics.height(), m_tracks[0].columns(), m_tracks[1].columns(), m_time, live_width);
+    layout.lanes = layout.two->lanes;
+    layout.live = layout.two->live;
+  } else {
+    layout.lanes[0] =
+        layoutLanes(size(), metrics.height(), m_tracks[0].columns(), m_column_width, m_window, live_width);
+    layout.live = layout.lanes[0].live;
+  }
+  return layout;
+}
+
+std::vector<BatchLanesView::Place> BatchLanesView::placesIn(const Layout& layout) const {
+  std::vector<Place> places = {{m_tracks[0], layout.lanes[0]}};
+  if (two()) places.push_back({m_tracks[1], layout.lanes[1]});
+  return places;
 }
 
 void BatchLanesView::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   const Theme theme = themeOf(palette());
   painter.fillRect(rect(), theme.surface);
-  if (m_history.columns().empty()) {
+  if (m_tracks[0].columns().empty() && m_tracks[1].columns().empty()) {
     paintEmptyState(painter, rect(), m_has_model ? firstStepWords() : noModelWords(), theme);
     return;
   }
-  const LanesLayout layout = layoutNow();
   painter.setFont(smallFont(font()));
-  paintSummary(painter, layout, theme);
-  paintStrips(painter, layout, theme);
-  paintLanes(painter, layout, theme);
-  paintNames(painter, layout, theme);
-  paintAxis(painter, layout, theme);
-  paintLegend(painter, layout, theme);
-  paintLive(painter, layout, theme);
+  paintAll(painter, layoutNow(), theme);
 }
 
-QString BatchLanesView::liveWords() {
-  return tr("▶ live");
+void BatchLanesView::paintAll(QPainter& painter, const Layout& layout, const Theme& theme) const {
+  for (const Place& place : placesIn(layout)) {
+    const LanesPicture picture{place.layout, place.track.columns(), place.track.snapshot.get(), m_selection.shown(),
+                               theme};
+    paintStrips(painter, picture);
+    paintLanes(painter, picture);
+    paintNames(painter, picture);
+    if (!layout.two) {
+      paintSummary(painter, place, theme);
+      paintStepAxis(painter, picture);
+    }
+  }
+  if (layout.two) {
+    for (const core::LaneId id : kLanes) {
+      paintLaneSummary(painter, id, placesIn(layout)[static_cast<std::size_t>(id)], theme);
+    }
+    paintTimeAxis(painter, *layout.two, theme);
+  }
+  paintLanesLegend(painter, layout.two ? layout.two->legend : layout.lanes[0].legend, theme);
+  paintLive(painter, layout.live, theme);
 }
 
-void BatchLanesView::paintLive(QPainter& painter, const LanesLayout& layout, const Theme& theme) const {
-  if (layout.live.isEmpty()) return;
-  painter.fillRect(layout.live, theme.text);
+QString BatchLanesView::liveWords() const {
+  return two() ? tr("all") : tr("▶ live");
+}
+
+void BatchLanesView::paintLive(QPainter& painter, const QRect& button, const Theme& theme) const {
+  if (button.isEmpty()) return;
+  painter.fillRect(button, theme.text);
   painter.setPen(theme.surface);
-  painter.drawText(layout.live, Qt::AlignCenter, liveWords());
+  painter.drawText(button, Qt::AlignCenter, liveWords());
 }
 
-void BatchLanesView::paintSummary(QPainter& painter, const LanesLayout& layout, const Theme& theme) const {
-  const LaneColumn& last = m_history.columns()[layout.num_columns - 1];
-  const LaneUse use = laneUse(m_history.columns(), layout.first_column, layout.num_columns);
-  const QString now = tr("ran %1 of %2 · waiting %3").arg(last.num_ran).arg(last.num_places).arg(last.num_waiting);
-  const QString idle = tr("idle place-steps %1 of %2 · %3")
-                           .arg(countText(use.places - use.ran), countText(use.places),
-                                shareText(share(use.places - use.ran, use.places)));
+// Of the last step that is seen.
+QString BatchLanesView::summaryText(const Place& place) const {
+  if (place.layout.num_columns == 0) return {};
+  const LaneColumn& last = place.track.columns()[place.layout.num_columns - 1];
+  return tr("ran %1 of %2 · waiting %3").arg(last.num_ran).arg(last.num_places).arg(last.num_waiting);
+}
+
+void BatchLanesView::paintSummary(QPainter& painter, const Place& place, const Theme& theme) const {
+  const QString now = summaryText(place);
+  const QString idle = idleText(laneUse(place.track.columns(), place.layout.first_column, place.layout.num_columns));
   painter.setPen(theme.text);
-  painter.drawText(layout.summary, Qt::AlignLeft | Qt::AlignVCenter, now);
+  painter.drawText(place.layout.summary, Qt::AlignLeft | Qt::AlignVCenter, now);
   const QFontMetrics metrics = painter.fontMetrics();
-  const int room = layout.summary.width() - metrics.horizontalAdvance(now) - 2 * kMargin;
+  const int room = place.layout.summary.width() - metrics.horizontalAdvance(now) - 2 * kMargin;
   if (room < metrics.horizontalAdvance(idle)) return;
   painter.setPen(theme.dim);
-  painter.drawText(layout.summary, Qt::AlignRight | Qt::AlignVCenter, idle);
+  painter.drawText(place.layout.summary, Qt::AlignRight | Qt::AlignVCenter, idle);
 }
 
-void BatchLanesView::paintStrips(QPainter& painter, const LanesLayout& layout, const Theme& theme) const {
-  const auto& columns = m_history.columns();
-  int most_waiting = 4;  // so that one in the queue doesn't look like a crowd
-  for (std::size_t i = layout.first_column; i < layout.num_columns; ++i) {
-    most_waiting = std::max(most_waiting, columns[i].num_waiting);
-  }
-  const int gap = layout.column_width >= 6 ? 1 : 0;
-  const auto bar = [&](const QRect& strip, std::size_t column, double part, const QColor& color) {
-    const int height = static_cast<int>(std::ceil(strip.height() * std::clamp(part, 0.0, 1.0)));
-    painter.fillRect(layout.columnX(column), strip.bottom() + 1 - height, layout.column_width - gap, height, color);
-  };
-  for (std::size_t i = layout.first_column; i < layout.num_columns; ++i) {
-    bar(layout.ran, i, 1, theme.well);
-    bar(layout.ran, i, share(columns[i].num_ran, columns[i].num_places), theme.quiet);
-    bar(layout.waiting, i, share(columns[i].num_waiting, most_waiting), theme.quiet);
-  }
-  painter.setPen(theme.line);
-  painter.drawLine(layout.waiting.bottomLeft() + QPoint(0, 1), layout.waiting.bottomRight() + QPoint(0, 1));
-}
-
-void BatchLanesView::paintLanes(QPainter& painter, const LanesLayout& layout, const Theme& theme) const {
-  const auto& columns = m_history.columns();
-  const core::SeqId shown = m_selection.shown();
-  const bool fade = isSeen(layout, columns, shown);
-  const int left = layout.columnX(layout.first_column);
-  for (int lane = 0; lane < layout.batch_lanes; ++lane) {
-    const QRect place = layout.batchLane(lane);
-    painter.fillRect(left, place.top(), place.right() + 1 - left, place.height() - gapOf(layout.batch_lane),
-                     theme.well);
-  }
-  painter.save();
-  QFont digits = painter.font();
-  digits.setPixelSize(std::clamp(layout.batch_lane - 6, 8, 11));
-  painter.setFont(digits);
-  const auto paintCell = [&](const QRect& lane, std::size_t column, const LaneCell& cell) {
-    if (cell.kind == LaneKind::kIdle) return;
-    const QRect place(layout.columnX(column), lane.top(), layout.column_width, lane.height() - gapOf(lane.height()));
-    paintLaneCell(painter, place, cell, fade && cell.seq != shown, theme);
-  };
-  for (std::size_t i = layout.first_column; i < layout.num_columns; ++i) {
-    const int in_batch = std::min(layout.batch_lanes, static_cast<int>(columns[i].batch.size()));
-    const int in_queue = std::min(layout.queue_lanes, static_cast<int>(columns[i].queue.size()));
-    for (int k = 0; k < in_batch; ++k) paintCell(layout.batchLane(k), i, columns[i].batch[static_cast<std::size_t>(k)]);
-    for (int k = 0; k < in_queue; ++k) paintCell(layout.queueLane(k), i, columns[i].queue[static_cast<std::size_t>(k)]);
-    if (columns[i].num_missed == 0) continue;
-    painter.setPen(QPen(theme.dim, 1, Qt::DashLine));
-    painter.drawLine(layout.columnX(i), layout.batch.top(), layout.columnX(i), layout.axis.top());
-  }
-  painter.restore();
-}
-
-// What the strips are, and who is in each place of the batch now.
-void BatchLanesView::paintNames(QPainter& painter, const LanesLayout& layout, const Theme& theme) const {
-  if (layout.gutter == 0) return;
+// The lane's name, what sets it apart, where its clock stands, and as much of the rest as there is room for.
+void BatchLanesView::paintLaneSummary(QPainter& painter, core::LaneId id, const Place& place,
+                                      const Theme& theme) const {
+  const core::Snapshot& own = *place.track.snapshot;
+  const core::Snapshot& other = *m_tracks[id == core::LaneId::kA ? 1 : 0].snapshot;
+  QRect row = place.layout.summary;
+  row.adjust(paintLaneTag(painter, row, laneName(id), laneColor(id, theme)) + kSpacing, 0, 0, 0);
+  painter.setFont(smallFont(font()));
   const QFontMetrics metrics = painter.fontMetrics();
-  const int width = layout.gutter - kSpacing;
-  const auto put = [&](const QRect& row, const QString& words, const QColor& color) {
-    const QRect area(kMargin, row.center().y() - metrics.height() / 2, width, metrics.height());
-    painter.setPen(color);
-    painter.drawText(area, Qt::AlignLeft | Qt::AlignVCenter, metrics.elidedText(words, Qt::ElideMiddle, width));
-  };
-  put(layout.ran, tr("ran"), theme.dim);
-  put(layout.waiting, tr("waiting"), theme.dim);
-  if (layout.queue_lanes > 0) put(layout.queueLane(0), tr("queue"), theme.dim);
-  if (layout.batch_lane < metrics.height() - 2) return;
-  const std::vector<LaneCell>& places = m_history.columns()[layout.num_columns - 1].batch;
-  for (int i = 0; i < std::min(layout.batch_lanes, static_cast<int>(places.size())); ++i) {
-    const core::SeqId seq = places[static_cast<std::size_t>(i)].seq;
-    if (!seq.valid()) continue;
-    put(layout.batchLane(i), requestName(m_snapshot.get(), seq), seq == m_selection.shown() ? theme.text : theme.dim);
+  const QString settings = laneSettings(own.options, other.options);
+  int room = row.width() - std::min(metrics.horizontalAdvance(settings), row.width() / 2) - 2 * kMargin;
+  QStringList figures;
+  for (const QString& figure :
+       {durationText(own.lane_ns), summaryText(place),
+        idleText(laneUse(place.track.columns(), place.layout.first_column, place.layout.num_columns))}) {
+    const int width = metrics.horizontalAdvance(figure + QStringLiteral("  ·  "));
+    if (figure.isEmpty() || width > room) break;
+    room -= width;
+    figures.prepend(figure);
   }
-}
-
-void BatchLanesView::paintAxis(QPainter& painter, const LanesLayout& layout, const Theme& theme) const {
-  const auto& columns = m_history.columns();
-  const int label_width =
-      painter.fontMetrics().horizontalAdvance(tr("step %1").arg(countText(columns.back().step_index)));
-  const auto every = std::max(1, (label_width + 2 * kMargin) / layout.column_width + 1);
+  const QString right = figures.join(QStringLiteral("  ·  "));
   painter.setPen(theme.dim);
-  int free_right = layout.axis.right() + 1;
-  for (std::size_t i = layout.num_columns; i-- > layout.first_column;) {
-    const bool latest = i + 1 == layout.num_columns;
-    if (!latest && columns[i].step_index % every != 0) continue;
-    const QString words =
-        latest ? tr("step %1").arg(countText(columns[i].step_index)) : countText(columns[i].step_index);
-    const int right = layout.columnX(i) + layout.column_width;
-    const int width = painter.fontMetrics().horizontalAdvance(words);
-    if (right > free_right || right - width < layout.axis.left()) continue;
-    painter.drawText(QRect(right - width, layout.axis.top(), width + 1, layout.axis.height()), Qt::AlignRight, words);
-    free_right = right - width - kMargin;
-  }
-}
-
-void BatchLanesView::paintLegend(QPainter& painter, const LanesLayout& layout, const Theme& theme) const {
-  constexpr std::array kKinds = {LaneKind::kPrefill, LaneKind::kDecode,    LaneKind::kHeld,   LaneKind::kIdle,
-                                 LaneKind::kWaiting, LaneKind::kPreempted, LaneKind::kSetBack};
-  const QFontMetrics metrics = painter.fontMetrics();
-  const int side = std::max(9, metrics.ascent());
-  int x = layout.legend.left();
-  for (const LaneKind kind : kKinds) {
-    const QString words = laneKindWord(kind);
-    const int width = side + 5 + metrics.horizontalAdvance(words);
-    if (x + width > layout.legend.right() + 1) return;
-    const QRect place(x, layout.legend.center().y() - side / 2 + 1, side, side);
-    if (kind == LaneKind::kIdle) painter.fillRect(place, theme.well);
-    paintLaneCell(painter, place, {.seq = core::SeqId{1}, .kind = kind}, false, theme);
-    painter.setPen(theme.dim);
-    painter.drawText(QRect(x + side + 5, layout.legend.top(), width, layout.legend.height()),
-                     Qt::AlignLeft | Qt::AlignVCenter, words);
-    x += width + 2 * kMargin;
-  }
+  painter.drawText(row, Qt::AlignRight | Qt::AlignVCenter, right);
+  row.setWidth(row.width() - metrics.horizontalAdvance(right) - kSpacing);
+  painter.setPen(theme.text);
+  painter.drawText(row, Qt::AlignLeft | Qt::AlignVCenter, metrics.elidedText(settings, Qt::ElideRight, row.width()));
 }
 
 core::SeqId BatchLanesView::requestAt(const QPoint& point) const {
-  const auto hit = hitLane(layoutNow(), m_history.columns(), point);
-  return hit && hit->cell != nullptr ? hit->cell->seq : core::SeqId{};
+  const Layout layout = layoutNow();
+  for (const Place& place : placesIn(layout)) {
+    const auto hit = hitLane(place.layout, place.track.columns(), point);
+    if (hit && hit->cell != nullptr) return hit->cell->seq;
+  }
+  return {};
 }
 
 // Dragged, the steps follow the mouse.
 void BatchLanesView::mouseMoveEvent(QMouseEvent* event) {
   const QPoint point = event->position().toPoint();
   if (m_drag && (event->buttons() & Qt::LeftButton) != 0) {
-    const int columns = (point.x() - m_drag->x) / m_column_width;
+    const int unit = two() ? 1 : m_column_width;
+    const int columns = (point.x() - m_drag->x) / unit;
     if (columns == 0) return;
-    *m_drag = {.x = m_drag->x + columns * m_column_width, .moved = true};
-    return goBack(columns);
+    *m_drag = {.x = m_drag->x + columns * unit, .moved = true};
+    return two() ? moveTime(-columns) : goBack(columns);
   }
   m_selection.setHovered(requestAt(point));
 }
@@ -270,7 +226,7 @@ void BatchLanesView::mouseReleaseEvent(QMouseEvent* event) {
   m_drag.reset();
 }
 
-// Up and down: more or fewer steps at once. Sideways, or with Shift: earlier or later steps.
+// Up and down: more or fewer steps, or more or less time at once. Sideways, or with Shift: earlier or later steps.
 void BatchLanesView::wheelEvent(QWheelEvent* event) {
   const QPoint turn = event->angleDelta();
   const bool sideways = turn.x() != 0 || event->modifiers().testFlag(Qt::ShiftModifier);
@@ -278,6 +234,7 @@ void BatchLanesView::wheelEvent(QWheelEvent* event) {
   if (amount == 0) return;
   event->accept();
   if (sideways) return goBack(amount > 0 ? kWheelColumns : -kWheelColumns);
+  if (two()) return zoom(event->position().toPoint().x(), amount > 0);
   const double factor = amount > 0 ? 1.25 : 0.8;
   const int wider = amount > 0 ? m_column_width + 1 : m_column_width - 1;
   const int scaled = static_cast<int>(std::lround(m_column_width * factor));
@@ -287,7 +244,7 @@ void BatchLanesView::wheelEvent(QWheelEvent* event) {
 }
 
 void BatchLanesView::keyPressEvent(QKeyEvent* event) {
-  const int page = std::max(1, layoutNow().numSeen() - 1);
+  const int page = std::max(1, numSeen() - 1);
   switch (event->key()) {
     case Qt::Key_Left:
       return goBack(1);
@@ -298,7 +255,7 @@ void BatchLanesView::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_PageDown:
       return goBack(-page);
     case Qt::Key_Home:
-      return goBack(static_cast<int>(m_history.columns().size()));
+      return goBack(two() ? kEverything : static_cast<int>(m_tracks[0].columns().size()));
     case Qt::Key_End:
       return goLive();
     default:
@@ -306,13 +263,34 @@ void BatchLanesView::keyPressEvent(QKeyEvent* event) {
   }
 }
 
+// By time a stretch of some pixels counts as a column.
+int BatchLanesView::numSeen() const {
+  const Layout layout = layoutNow();
+  return two() ? layout.lanes[0].ran.width() / kTimeColumn : layout.lanes[0].numSeen();
+}
+
 void BatchLanesView::goBack(int num_columns) {
-  m_window.goBack(m_history.columns(), num_columns, layoutNow().numSeen());
+  if (two()) return moveTime(-num_columns * kTimeColumn);
+  m_window.goBack(m_tracks[0].columns(), num_columns, numSeen());
+  update();
+}
+
+void BatchLanesView::moveTime(int pixels) {
+  const Layout layout = layoutNow();
+  const double ns_per_pixel = static_cast<double>(layout.two->seen.length()) / std::max(1, layout.two->axis.width());
+  m_time.move(layout.two->all, std::llround(pixels * ns_per_pixel));
   update();
 }
 
 void BatchLanesView::goLive() {
   m_window.goLive();
+  m_time.fit();
+  update();
+}
+
+void BatchLanesView::zoom(int x, bool nearer) {
+  const Layout layout = layoutNow();
+  m_time.zoom(layout.two->all, nearer ? 1 / kZoom : kZoom, layout.two->seen.nsAt(x, layout.two->axis));
   update();
 }
 
@@ -329,27 +307,41 @@ bool BatchLanesView::event(QEvent* event) {
 }
 
 QString BatchLanesView::explain(const QPoint& point) const {
-  const LanesLayout layout = layoutNow();
-  if (m_history.columns().empty()) return {};
-  if (layout.live.contains(point)) return tr("Back to the latest step, and stay there");
-  if (layout.summary.contains(point)) {
-    const LaneUse use = laneUse(m_history.columns(), layout.first_column, layout.num_columns);
-    const std::int64_t idle = use.places - use.ran;
-    return explainMetric(
-               Metric::kIdlePlaces,
-               tr("%1 ÷ %2 = %3").arg(countText(idle), countText(use.places), shareText(share(idle, use.places)))) +
-           tr("\nLanes are places given by this view; the engine itself numbers none. The wheel shows more or fewer "
-              "steps; drag them, or turn the wheel with Shift, to see earlier ones.");
+  const Layout layout = layoutNow();
+  if (layout.live.contains(point)) {
+    return two() ? tr("All of the time that is known") : tr("Back to the latest step, and stay there");
   }
-  const auto hit = hitLane(layout, m_history.columns(), point);
-  if (!hit) return {};
-  const LaneColumn& column = m_history.columns()[hit->column];
-  if (hit->cell == nullptr || hit->cell->kind == LaneKind::kIdle) return columnText(column);
-  return cellText(*hit->cell) + QStringLiteral("\n") + columnText(column);
+  for (const Place& place : placesIn(layout)) {
+    const auto& columns = place.track.columns();
+    if (columns.empty()) continue;
+    if (place.layout.summary.contains(point)) return useText(place);
+    const auto hit = hitLane(place.layout, columns, point);
+    if (!hit) continue;
+    const LaneColumn& column = columns[hit->column];
+    if (hit->cell == nullptr || hit->cell->kind == LaneKind::kIdle) return columnText(column);
+    return cellText(*hit->cell, place.track.snapshot.get()) + QStringLiteral("\n") + columnText(column);
+  }
+  return {};
 }
 
-QString BatchLanesView::columnText(const LaneColumn& column) const {
-  QString text = tr("Step %1, %2 (measured)").arg(countText(column.step_index), durationText(column.duration_ns));
+QString BatchLanesView::useText(const Place& place) const {
+  const LaneUse use = laneUse(place.track.columns(), place.layout.first_column, place.layout.num_columns);
+  const std::int64_t idle = use.places - use.ran;
+  const QString figure =
+      explainMetric(Metric::kIdlePlaces,
+                    tr("%1 ÷ %2 = %3").arg(countText(idle), countText(use.places), shareText(share(idle, use.places))));
+  const QString places = tr("\nLanes are places given by this view; the engine itself numbers none. ");
+  return figure + places +
+         (two() ? tr("Both lanes are drawn over their own clocks, on one axis. The wheel shows more or less time; drag "
+                     "it, or turn the wheel with Shift, to see another part.")
+                : tr("The wheel shows more or fewer steps; drag them, or turn the wheel with Shift, to see earlier "
+                     "ones."));
+}
+
+QString BatchLanesView::columnText(const LaneColumn& column) {
+  QString text =
+      tr("Step %1, %2 (measured), at %3 of the lane's clock")
+          .arg(countText(column.step_index), durationText(column.duration_ns), durationText(column.start_ns));
   text += tr("\n%1 prefill and %2 decode tokens")
               .arg(countText(column.num_prefill_tokens), countText(column.num_decode_tokens));
   text += tr("\nran %1 of %2, waiting %3").arg(column.num_ran).arg(column.num_places).arg(column.num_waiting);
@@ -357,8 +349,8 @@ QString BatchLanesView::columnText(const LaneColumn& column) const {
   return text;
 }
 
-QString BatchLanesView::cellText(const LaneCell& cell) const {
-  QString text = requestName(m_snapshot.get(), cell.seq) + QStringLiteral(": ") + laneKindWord(cell.kind);
+QString BatchLanesView::cellText(const LaneCell& cell, const core::Snapshot* snapshot) {
+  QString text = requestName(snapshot, cell.seq) + QStringLiteral(": ") + laneKindWord(cell.kind);
   if (cell.num_tokens > 0) text += tr(", %1 tokens").arg(countText(cell.num_tokens));
   if (cell.finished) text += tr(", finished");
   const QString reason = waitReasonWords(cell.reason);

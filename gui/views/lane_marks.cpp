@@ -14,8 +14,6 @@ class LaneMarks {
   Q_DECLARE_TR_FUNCTIONS(LaneMarks)
 };
 
-constexpr int kGapFrom = 6;  // columns this wide are set apart
-
 void paintPrefill(QPainter& painter, const QRect& place, const LaneCell& cell, const QColor& color,
                   const QColor& drawing) {
   painter.fillRect(place, color);

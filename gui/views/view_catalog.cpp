@@ -40,7 +40,7 @@ class ViewRows {
   static constexpr std::array kRows = {
       ViewRow{"kv-map", makePanes<KvMapView>, Qt::TopDockWidgetArea, "Alt+1", QT_TR_NOOP("KV block map"),
               QT_TR_NOOP("Where the KV blocks are: who holds each, how full it is, what is shared")},
-      ViewRow{"batch-lanes", makePanes<BatchLanesView>, Qt::TopDockWidgetArea, "Alt+2", QT_TR_NOOP("Batch lanes"),
+      ViewRow{"batch-lanes", make<BatchLanesView>, Qt::TopDockWidgetArea, "Alt+2", QT_TR_NOOP("Batch lanes"),
               QT_TR_NOOP("Who ran in each step: prefill, decode, waiting, preempted, idle")},
       ViewRow{"utilisation", make<UtilisationView>, Qt::RightDockWidgetArea, "Alt+3", QT_TR_NOOP("Utilisation"),
               QT_TR_NOOP("How much of this machine's bandwidth and compute the steps reach")},

@@ -107,6 +107,12 @@ class TestBatchLanesLayout : public QObject {
   void countsIdlePlaces();
   void goesBackAndStays();
   void theLiveButtonIsThereInThePast();
+  void bothLanesShareTheAxis();
+  void bothLanesStayInside_data() { lanesStayInside_data(); }
+  void bothLanesStayInside();
+  void timeIsFoundAgain();
+  void timeIsZoomedAndMoved();
+  void ticksAreRound();
 };
 
 void TestBatchLanesLayout::aRequestKeepsItsPlace() {
@@ -260,6 +266,106 @@ void TestBatchLanesLayout::theLiveButtonIsThereInThePast() {
   const gui::LanesLayout layout = gui::layoutLanes(QSize(600, 400), 14, columns, 10, window, 50);
   QCOMPARE(layout.live.width(), 50);
   QVERIFY(!layout.live.intersects(layout.summary) && !layout.live.intersects(layout.ran));
+}
+
+// A step is as wide as it took long, and stands where its clock stood: equal in both lanes.
+void TestBatchLanesLayout::bothLanesShareTheAxis() {
+  const auto lane = [](std::int64_t step_ns, int num_steps) {
+    std::deque<gui::LaneColumn> columns(static_cast<std::size_t>(num_steps));
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      columns[i].step_index = columns[i].start_ns = static_cast<std::int64_t>(i);
+      columns[i].start_ns *= step_ns;
+      columns[i].duration_ns = step_ns;
+      columns[i].num_places = columns[i].num_ran = 1;
+      columns[i].batch = {{.seq = SeqId{1}, .kind = LaneKind::kDecode}};
+    }
+    return columns;
+  };
+  const auto slow = lane(40'000'000, 10);  // both at 0.4 s now
+  const auto fast = lane(10'000'000, 40);
+  const gui::TwoLanesLayout layout = gui::layoutTwoLanes(QSize(700, 400), 14, slow, fast);
+  QCOMPARE(layout.seen, (gui::TimeSpan{0, 500'000'000}));
+  const auto& [a, b] = layout.lanes;
+  QCOMPARE(a.ran.left(), b.ran.left());
+  QCOMPARE(a.ran.width(), b.ran.width());
+  QCOMPARE(a.columns.size(), std::size_t{10});
+  QCOMPARE(b.columns.size(), std::size_t{40});
+  for (std::size_t i = 0; i < a.columns.size(); ++i) {
+    QCOMPARE(a.columns[i].left, b.columns[4 * i].left);
+    QCOMPARE(a.columns[i].end(), b.columns[4 * i + 3].end());
+  }
+  QCOMPARE(a.columns.front().left, a.ran.left());
+  QCOMPARE(a.columns.back().end(), layout.seen.xOf(400'000'000, layout.axis));
+}
+
+void TestBatchLanesLayout::bothLanesStayInside() {
+  QFETCH(QSize, size);
+  const gui::Frame two = tests::comparedFrame();
+  LaneHistory a, b;
+  a.add(two);
+  b.add(*two.b);
+  const gui::TwoLanesLayout layout = gui::layoutTwoLanes(size, 14, a.columns(), b.columns());
+  int above = 0;
+  for (const gui::LanesLayout& lane : layout.lanes) {
+    QVERIFY(lane.summary.top() >= above);
+    above = lane.summary.bottom();
+    for (int i = 0; i < lane.batch_lanes; ++i) QVERIFY(lane.batch.contains(lane.batchLane(i)));
+    for (const gui::LanesLayout::Column& column : lane.columns) {
+      QVERIFY(column.width > 0 && column.left >= lane.ran.left() && column.end() <= lane.ran.right() + 2);
+    }
+    if (size.height() >= 300) QVERIFY(lane.batch_lanes > 0 && lane.batch.bottom() < layout.axis.top());
+  }
+  QVERIFY(layout.axis.bottom() < layout.legend.top());
+}
+
+void TestBatchLanesLayout::timeIsFoundAgain() {
+  const gui::Frame two = tests::comparedFrame();
+  LaneHistory a, b;
+  a.add(two);
+  b.add(*two.b);
+  const gui::TwoLanesLayout layout = gui::layoutTwoLanes(QSize(900, 500), 14, a.columns(), b.columns());
+  const gui::LanesLayout& lane = layout.lanes[1];
+  int num_found = 0;
+  for (std::size_t i = lane.first_column; i < lane.num_columns; ++i) {
+    if (lane.column(i).width < 3) continue;
+    const auto hit = gui::hitLane(lane, b.columns(), QPoint(lane.columnX(i) + 1, lane.batch.center().y()));
+    QVERIFY(hit.has_value());
+    QCOMPARE(hit->column, i);
+    ++num_found;
+  }
+  QVERIFY(num_found > 3);
+  QVERIFY(!gui::hitLane(layout.lanes[0], a.columns(), lane.batch.center()).has_value());  // the other's lanes
+}
+
+void TestBatchLanesLayout::timeIsZoomedAndMoved() {
+  const gui::TimeSpan all = gui::roundSpan(3'000'000, 1'900'000'000);
+  QCOMPARE(all, (gui::TimeSpan{3'000'000, 2'003'000'000}));
+  gui::TimeWindow window;
+  QCOMPARE(window.seen(all), all);
+  window.move(all, -5);  // there is nothing else to see
+  QVERIFY(window.fits());
+  window.zoom(all, 0.5, all.from_ns);
+  QCOMPARE(window.seen(all), (gui::TimeSpan{3'000'000, 1'003'000'000}));
+  window.move(all, 600'000'000);
+  QCOMPARE(window.seen(all), (gui::TimeSpan{603'000'000, 1'603'000'000}));
+  window.move(all, 9'000'000'000);  // to the end, not past it
+  QCOMPARE(window.seen(all).to_ns, all.to_ns);
+  window.zoom(all, 1.9, all.to_ns);
+  QCOMPARE(window.seen(all).to_ns, all.to_ns);
+  window.zoom(all, 1.9, all.to_ns);
+  QVERIFY(window.fits());
+}
+
+void TestBatchLanesLayout::ticksAreRound() {
+  const QRect across(50, 0, 600, 14);
+  const auto ticks = gui::timeTicks({0, 5'000'000'000}, across, 80);
+  QCOMPARE(ticks.front().text, QString("0 s"));
+  QCOMPARE(ticks[1].text, QString("1 s"));
+  QCOMPARE(ticks[1].x, 170);
+  const auto near_ticks = gui::timeTicks({1'230'000'000, 1'250'000'000}, across, 80);
+  QCOMPARE(near_ticks.front().text, QString("1.230 s"));
+  QCOMPARE(near_ticks[1].text, QString("1.235 s"));
+  for (std::size_t i = 1; i < near_ticks.size(); ++i) QVERIFY(near_ticks[i].x - near_ticks[i - 1].x >= 80);
 }
 
 QTEST_GUILESS_MAIN(TestBatchLanesLayout)
