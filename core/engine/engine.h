@@ -32,6 +32,7 @@ struct TextDelta {
   std::string text;
   std::int32_t num_tokens = 0;  // tokens this text came from
   bool finished = false;
+  std::vector<TokenId> tokens{};  // these [num_tokens]; their text may come later, with what completes it
 };
 
 struct Submitted {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace inferoscope::core {
 
@@ -27,7 +28,7 @@ class Reply {
   StopStrings m_stops;
   bool m_ignore_end_of_turn;
   std::string m_ready;
-  std::int32_t m_num_tokens = 0;  // since the last take()
+  std::vector<TokenId> m_tokens;  // since the last take()
 };
 
 }  // namespace inferoscope::core

@@ -6,7 +6,7 @@
 namespace inferoscope::gui {
 
 // The request to show where one is shown at a time: the chosen one; else `before` until it has ended; then the newest
-// that runs. In a comparison rather one that runs in both lanes: then both show the same.
+// that runs. In a comparison one that both lanes have begun, until both have ended it: both show the same.
 core::SeqId followed(const core::Snapshot& snapshot, core::SeqId chosen, core::SeqId before,
                      const core::Snapshot* beside = nullptr);
 

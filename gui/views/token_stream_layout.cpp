@@ -5,6 +5,14 @@
 
 namespace inferoscope::gui {
 
+std::optional<std::size_t> partAfter(const StreamedText& a, const StreamedText& b) {
+  const auto common = std::min(a.tokens.size(), b.tokens.size());
+  for (std::size_t i = 0; i < common; ++i) {
+    if (a.tokens[i].id != b.tokens[i].id) return i;
+  }
+  return std::nullopt;
+}
+
 TextStore::TextStore(std::size_t max_texts, qsizetype max_chars) : m_max_texts(max_texts), m_max_chars(max_chars) {}
 
 void TextStore::clear() {
@@ -15,7 +23,7 @@ void TextStore::add(std::span<const core::TextDelta> deltas) {
   for (const core::TextDelta& delta : deltas) {
     StreamedText& stream = m_texts[delta.seq];
     stream.text += QString::fromStdString(delta.text);
-    stream.num_tokens += delta.num_tokens;
+    for (const core::TokenId token : delta.tokens) stream.tokens.push_back({token, stream.end()});
     stream.finished = stream.finished || delta.finished;
     // A quarter at once, so that a long text isn't moved for each token.
     if (stream.text.size() > m_max_chars) {

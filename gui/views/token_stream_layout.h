@@ -7,19 +7,29 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
+#include <vector>
 
 namespace inferoscope::gui {
+
+struct StreamedToken {
+  core::TokenId id = -1;
+  qsizetype end = 0;  // characters that have been said with it and before
+};
 
 // What one request has said.
 struct StreamedText {
   QString text;
+  std::vector<StreamedToken> tokens;
   qsizetype num_dropped = 0;  // characters cut off at its beginning, to bound memory
-  std::int64_t num_tokens = 0;
   bool finished = false;
 
   qsizetype end() const { return num_dropped + text.size(); }
 };
+
+// How many tokens two answers have in common before they part. None: they don't, as far as both have come.
+std::optional<std::size_t> partAfter(const StreamedText& a, const StreamedText& b);
 
 // The texts of the recent requests: bounded in number and in length.
 class TextStore {

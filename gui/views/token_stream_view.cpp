@@ -72,6 +72,7 @@ void TokenStreamView::changeEvent(QEvent* event) {
 
 void TokenStreamView::showModel(const ModelInfo& model) {
   m_texts.clear();
+  m_texts_beside.clear();
   m_snapshot.reset();
   m_beside.reset();
   m_request = {};
@@ -85,6 +86,11 @@ void TokenStreamView::showLimits(const core::MachineLimits&) {}
 
 void TokenStreamView::showBeside(const LaneFrame* other) {
   m_beside = other != nullptr ? other->snapshot : nullptr;
+  if (other != nullptr) {
+    m_texts_beside.add(other->texts);
+  } else {
+    m_texts_beside.clear();
+  }
 }
 
 void TokenStreamView::showFrame(const Frame& frame) {
@@ -103,16 +109,22 @@ void TokenStreamView::refresh() {
     return;
   }
   static const StreamedText kSilent;
-  const StreamedText* found = m_texts.find(request);
-  const StreamedText& stream = found != nullptr ? *found : kSilent;
+  const auto textIn = [request](const TextStore& texts) -> const StreamedText& {
+    const StreamedText* found = texts.find(request);
+    return found != nullptr ? *found : kSilent;
+  };
+  const StreamedText& stream = textIn(m_texts);
+  const StreamedText& other = textIn(m_texts_beside);
   // Another request, a reset, or more new text than is kept: from the start.
   if (request != m_request || stream.end() < m_shown_end || stream.num_dropped > m_shown_end) {
     m_request = request;
-    m_shown_end = stream.num_dropped;
+    m_shown_begin = m_shown_end = stream.num_dropped;
     m_text->clear();
   }
   appendText(stream);
-  m_header->setText(headerText());
+  const std::optional<std::size_t> num_equal = partAfter(stream, other);
+  markWherePart(stream, num_equal);
+  m_header->setText(headerText(stream, other, num_equal));
   m_footer->setText(footerText());
   m_stack->showContent();
 }
@@ -129,10 +141,38 @@ void TokenStreamView::appendText(const StreamedText& stream) {
   if (at_end) bar->setValue(bar->maximum());
 }
 
-QString TokenStreamView::headerText() const {
+// The first token that is another one than the other lane's.
+void TokenStreamView::markWherePart(const StreamedText& stream, std::optional<std::size_t> num_equal) {
+  QList<QTextEdit::ExtraSelection> marks;
+  if (num_equal) {
+    const qsizetype from = *num_equal > 0 ? stream.tokens[*num_equal - 1].end : 0;
+    const qsizetype to = stream.tokens[*num_equal].end;
+    const auto placeOf = [this](qsizetype character) {
+      return static_cast<int>(std::clamp(character, m_shown_begin, m_shown_end) - m_shown_begin);
+    };
+    QTextEdit::ExtraSelection mark;
+    mark.cursor = QTextCursor(m_text->document());
+    mark.cursor.setPosition(placeOf(from));
+    mark.cursor.setPosition(placeOf(to), QTextCursor::KeepAnchor);
+    const Theme theme = themeOf(palette());
+    mark.format.setBackground(theme.text);
+    mark.format.setForeground(theme.surface);
+    marks << mark;
+  }
+  m_text->setExtraSelections(marks);
+}
+
+QString TokenStreamView::headerText(const StreamedText& stream, const StreamedText& other,
+                                    std::optional<std::size_t> num_equal) const {
   QString text = requestName(m_snapshot.get(), m_request);
   if (const core::RequestInfo* request = findRequest(m_snapshot.get(), m_request)) {
     text += QStringLiteral(" · ") + seqStateWord(request->state);
+  }
+  if (num_equal) {
+    text +=
+        QStringLiteral(" · ") + tr("other after %1 equal tokens").arg(countText(static_cast<std::int64_t>(*num_equal)));
+  } else if (const auto common = std::min(stream.tokens.size(), other.tokens.size()); common > 0) {
+    text += QStringLiteral(" · ") + tr("%1 tokens, all equal").arg(countText(static_cast<std::int64_t>(common)));
   }
   if (m_random_weights) text += QStringLiteral(" · ") + tr("random weights: the text means nothing");
   return text;

@@ -35,7 +35,8 @@ class TokenStreamView : public View {
   void buildPage();
   void applyTheme();
   void appendText(const StreamedText& stream);
-  QString headerText() const;
+  void markWherePart(const StreamedText& stream, std::optional<std::size_t> num_equal);
+  QString headerText(const StreamedText& stream, const StreamedText& other, std::optional<std::size_t> num_equal) const;
   QString footerText() const;
 
   QWidget* m_page;
@@ -44,8 +45,10 @@ class TokenStreamView : public View {
   QLabel* m_footer;
   EmptyStack* m_stack;
   TextStore m_texts;
-  core::SeqId m_request;      // whose text is in the widget
-  qsizetype m_shown_end = 0;  // how far
+  TextStore m_texts_beside;     // the other lane's
+  core::SeqId m_request;        // whose text is in the widget
+  qsizetype m_shown_begin = 0;  // from where
+  qsizetype m_shown_end = 0;    // how far
   bool m_random_weights = false;
   std::shared_ptr<const core::Snapshot> m_snapshot;
   std::shared_ptr<const core::Snapshot> m_beside;  // the other lane's

@@ -6,9 +6,6 @@
 
 #include <QTest>
 
-#include <algorithm>
-#include <initializer_list>
-
 using namespace inferoscope;
 using namespace inferoscope::gui;
 using core::LaneId;
@@ -55,29 +52,44 @@ class TestLanes : public QObject {
     QVERIFY(laneSettings(b, a).contains(QLatin1Char('4')));
   }
 
-  // Both lanes follow the newest request that runs in both, until it doesn't; a chosen one comes first.
+  // Whichever side asks: both lanes show the same request, as a picture of their requests from 1 on: "r"unning,
+  // "w"aiting, "f"inished.
+  void bothLanesFollowTheSame_data() {
+    QTest::addColumn<QByteArray>("a");
+    QTest::addColumn<QByteArray>("b");
+    QTest::addColumn<int>("before");
+    QTest::addColumn<int>("expected");
+    QTest::newRow("the newest that runs in both") << QByteArray("rrwr") << QByteArray("rrrw") << -1 << 2;
+    QTest::newRow("stays") << QByteArray("rrwr") << QByteArray("rrrw") << 1 << 1;
+    QTest::newRow("never ran here") << QByteArray("rrwr") << QByteArray("rrrw") << 4 << 2;
+    QTest::newRow("A is ahead: it stays") << QByteArray("ffrr") << QByteArray("frww") << 2 << 2;
+    QTest::newRow("both have ended it") << QByteArray("ffrr") << QByteArray("ffrw") << 2 << 3;
+    QTest::newRow("ended here, runs there") << QByteArray("fffr") << QByteArray("frww") << -1 << 2;
+    QTest::newRow("ended in both") << QByteArray("ffrr") << QByteArray("ffww") << 2 << 2;
+    QTest::newRow("B has not begun") << QByteArray("rrww") << QByteArray("wwww") << -1 << 2;
+  }
   void bothLanesFollowTheSame() {
-    const auto lane = [](std::initializer_list<int> running) {
+    QFETCH(QByteArray, a);
+    QFETCH(QByteArray, b);
+    QFETCH(int, before);
+    QFETCH(int, expected);
+    const auto lane = [](const QByteArray& states) {
       core::Snapshot snapshot;
-      for (const int seq : {1, 2, 3, 4}) {
-        const bool runs = std::ranges::find(running, seq) != running.end();
+      for (int i = 0; i < states.size(); ++i) {
         core::RequestInfo request;
-        request.seq = core::SeqId{seq};
-        request.state = runs ? core::SeqState::kRunning : core::SeqState::kWaiting;
+        request.seq = core::SeqId{i + 1};
+        request.state = states[i] == 'r'   ? core::SeqState::kRunning
+                        : states[i] == 'f' ? core::SeqState::kFinished
+                                           : core::SeqState::kWaiting;
         snapshot.requests.push_back(request);
       }
       return snapshot;
     };
-    const core::Snapshot a = lane({1, 2, 4});
-    const core::Snapshot b = lane({1, 2, 3});
-    QCOMPARE(followed(a, {}, {}, &b), core::SeqId{2});
-    QCOMPARE(followed(b, {}, {}, &a), core::SeqId{2});
-    QCOMPARE(followed(a, {}, core::SeqId{1}, &b), core::SeqId{1});  // it stays
-    QCOMPARE(followed(a, {}, core::SeqId{4}, &b), core::SeqId{2});
-    QCOMPARE(followed(a, core::SeqId{3}, {}, &b), core::SeqId{3});
-    const core::Snapshot other = lane({3});
-    QCOMPARE(followed(a, {}, {}, &other), core::SeqId{4});  // none runs in both
-    QCOMPARE(followed(a, {}, core::SeqId{4}), core::SeqId{4});
+    const core::Snapshot of_a = lane(a);
+    const core::Snapshot of_b = lane(b);
+    QCOMPARE(followed(of_a, {}, core::SeqId{before}, &of_b), core::SeqId{expected});
+    QCOMPARE(followed(of_b, {}, core::SeqId{before}, &of_a), core::SeqId{expected});
+    QCOMPARE(followed(of_a, core::SeqId{3}, core::SeqId{before}, &of_b), core::SeqId{3});
   }
 
   // By colour and by form, in both themes.
