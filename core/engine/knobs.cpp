@@ -76,6 +76,7 @@ std::vector<Knob> makeTable() {
       .unit = "tokens",
       .min = 1,
       .max = 256,
+      .steps = {8, 16, 32, 64, 128, 256},
       .rebuilds = Rebuilds::kKvCache,
   }));
   table.push_back(number<&EngineOptions::kv_budget_mib>({
@@ -86,6 +87,7 @@ std::vector<Knob> makeTable() {
       .unit = "MiB",
       .min = 0,
       .max = 1 << 20,
+      .steps = {0, 32, 64, 128, 256, 512, 1024},
       .zero_means = "8 × 2,048 tokens",
       .rebuilds = Rebuilds::kKvCache,
   }));
@@ -129,6 +131,7 @@ std::vector<Knob> makeTable() {
                      "that more of them give more tokens per byte, and each waits longer for its next token.",
       .min = 1,
       .max = 1024,
+      .steps = {1, 2, 4, 8, 16, 32},
   }));
   table.push_back(number<&EngineOptions::step_tokens>({
       .id = "step-tokens",
@@ -138,6 +141,7 @@ std::vector<Knob> makeTable() {
       .unit = "tokens",
       .min = 1,
       .max = 65536,
+      .steps = {64, 128, 256, 512, 1024, 2048},
   }));
   table.push_back(number<&EngineOptions::prefill_chunk>({
       .id = "prefill-chunk",
@@ -147,6 +151,7 @@ std::vector<Knob> makeTable() {
       .unit = "tokens",
       .min = 0,
       .max = 65536,
+      .steps = {0, 32, 64, 128, 256, 512},
       .zero_means = "whole prompts",
   }));
   table.push_back(either<&EngineOptions::policy, kFcfsName, kPrefillFirstName>({
@@ -188,6 +193,7 @@ std::vector<Knob> makeTable() {
                      "of cores; more threads than cores lose. 0: one a core.",
       .min = 0,
       .max = 256,
+      .steps = {0, 1, 2, 4, 8, 16},
       .zero_means = "all cores",
   }));
   table.push_back(word<&EngineOptions::device>({
@@ -239,6 +245,17 @@ const Knob* findKnob(std::string_view id) {
 
 const std::vector<std::string>& choicesOn(const Knob& knob, const EngineOptions& options) {
   return options.device == "cpu" || knob.gpu_choices.empty() ? knob.choices : knob.gpu_choices;
+}
+
+std::string nextValue(const Knob& knob, const EngineOptions& options) {
+  const std::string now = knob.get(options);
+  if (!knob.choices.empty()) {
+    const std::vector<std::string>& choices = choicesOn(knob, options);
+    const auto found = std::ranges::find(choices, now);
+    return found == choices.end() || found + 1 == choices.end() ? choices.front() : *(found + 1);
+  }
+  const auto next = std::ranges::upper_bound(knob.steps, *parseInt(now));
+  return std::to_string(next == knob.steps.end() ? knob.steps.front() : *next);
 }
 
 void settleChoices(EngineOptions& options) {

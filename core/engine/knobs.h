@@ -23,6 +23,7 @@ struct Knob {
   std::vector<std::string> unlisted_choices{};  // taken too, but not offered
   int min = 0;
   int max = 0;
+  std::vector<int> steps{};       // of a number: where turning it on by one stops, rising
   std::string_view zero_means{};  // where min is 0 and that is not a number of units: "all cores"
   Rebuilds rebuilds = Rebuilds::kNothing;
   std::string (*get)(const EngineOptions&) = nullptr;
@@ -35,6 +36,9 @@ const Knob* findKnob(std::string_view id);
 
 // The choices that the options' device has.
 const std::vector<std::string>& choicesOn(const Knob& knob, const EngineOptions& options);
+
+// What comes after the value in `options`: the next choice of their device, or the next step; after the last the first.
+std::string nextValue(const Knob& knob, const EngineOptions& options);
 
 // Gives knobs whose value the options' device doesn't have its first choice: after a change of the device.
 void settleChoices(EngineOptions& options);

@@ -29,9 +29,8 @@ class KnobPairGrid : public QWidget {
   struct Row {
     const core::Knob* knob;
     QLabel* label;
-    std::array<QWidget*, 2> editors;  // combo boxes for choices, spin boxes for numbers
+    std::array<QWidget*, 2> editors;
   };
-  static QString tipOf(const core::Knob& knob);
   QWidget* makeEditor(const core::Knob& knob, int lane);
   void set(const core::Knob& knob, int lane, const std::string& value);
   void refresh();

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "gui/panels/knobs_panel.h"
 
-#include <QComboBox>
+#include "gui/panels/knob_editors.h"
+#include "gui/panels/scroll_column.h"
+
 #include <QFormLayout>
 #include <QHBoxLayout>
 #include <QPushButton>
-#include <QScrollArea>
-#include <QSignalBlocker>
 #include <QSpinBox>
 #include <QVBoxLayout>
 
 namespace inferoscope::gui {
 namespace {
-
-QString words(std::string_view text) {
-  return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
-}
 
 QString rebuildNote(core::Rebuilds rebuilds) {
   switch (rebuilds) {
@@ -29,26 +25,6 @@ QString rebuildNote(core::Rebuilds rebuilds) {
   return {};
 }
 
-void showChoices(QComboBox& combo, const std::vector<std::string>& choices) {
-  QStringList texts;
-  for (const std::string& choice : choices) texts << QString::fromStdString(choice);
-  QStringList shown;
-  for (int i = 0; i < combo.count(); ++i) shown << combo.itemText(i);
-  if (texts == shown) return;
-  combo.clear();
-  combo.addItems(texts);
-}
-
-void showValue(QWidget* editor, const core::Knob& knob, const core::EngineOptions& options) {
-  const QSignalBlocker blocker(editor);
-  const std::string value = knob.get(options);
-  if (auto* combo = qobject_cast<QComboBox*>(editor)) {
-    showChoices(*combo, core::choicesOn(knob, options));
-    combo->setCurrentText(QString::fromStdString(value));
-  }
-  if (auto* spin = qobject_cast<QSpinBox*>(editor)) spin->setValue(std::stoi(value));
-}
-
 }  // namespace
 
 KnobsPanel::KnobsPanel(QWidget* parent) : QWidget(parent) {
@@ -59,13 +35,6 @@ KnobsPanel::KnobsPanel(QWidget* parent) : QWidget(parent) {
     m_rows.push_back(makeRow(knob));
     form->addRow(m_rows.back().label, m_rows.back().editor);
   }
-  auto* scroll = new QScrollArea;
-  scroll->setWidget(inner);
-  scroll->setWidgetResizable(true);
-  scroll->setFrameShape(QFrame::NoFrame);
-  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  scroll->setMinimumWidth(inner->minimumSizeHint().width() + 20);
-
   m_message = new QLabel;
   m_message->setObjectName(QStringLiteral("knob-message"));
   m_message->setWordWrap(true);
@@ -76,39 +45,36 @@ KnobsPanel::KnobsPanel(QWidget* parent) : QWidget(parent) {
 
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 4);
-  layout->addWidget(scroll, 1);
+  layout->addWidget(makeScrollColumn(inner), 1);
   layout->addWidget(makeProgress());
   layout->addWidget(m_message);
   layout->addWidget(defaults, 0, Qt::AlignHCenter);
 }
 
 KnobsPanel::Row KnobsPanel::makeRow(const core::Knob& knob) {
-  const Row row{&knob, new QLabel(words(knob.label)), makeEditor(knob)};
-  const QString tip = QStringLiteral("<p>%1</p><p>%2</p><p><code>--%3</code></p>")
-                          .arg(words(knob.explanation).toHtmlEscaped(), rebuildNote(knob.rebuilds), words(knob.id));
-  row.label->setToolTip(tip);
-  row.label->setBuddy(row.editor);
-  row.editor->setToolTip(tip);
-  row.editor->setObjectName(words(knob.id));
-  row.editor->setAccessibleName(words(knob.label));
+  QWidget* editor = makeKnobEditor(knob, [this, &knob](const std::string& value) { set(knob, value); });
+  if (auto* spin = qobject_cast<QSpinBox*>(editor); spin != nullptr && !knob.unit.empty()) {
+    spin->setSuffix(QStringLiteral(" ") + knobWords(knob.unit));
+  }
+  const Row row{&knob, new QLabel(knobWords(knob.label)), editor, new QAction(knobWords(knob.label), this)};
+  const QKeySequence key = knobShortcut(knob);
+  const QString tip = knobTip(
+      knob, rebuildNote(knob.rebuilds) + tr(" %1: the next value.").arg(key.toString(QKeySequence::NativeText)));
+  for (QWidget* widget : {static_cast<QWidget*>(row.label), editor}) widget->setToolTip(tip);
+  row.label->setBuddy(editor);
+  editor->setObjectName(knobWords(knob.id));
+  editor->setAccessibleName(knobWords(knob.label));
+  row.turn->setObjectName(QStringLiteral("turn-") + knobWords(knob.id));
+  row.turn->setToolTip(tip);
+  row.turn->setShortcut(key);
+  connect(row.turn, &QAction::triggered, this, [this, &knob] { set(knob, core::nextValue(knob, m_wanted)); });
   return row;
 }
 
-QWidget* KnobsPanel::makeEditor(const core::Knob& knob) {
-  if (!knob.choices.empty()) {
-    auto* combo = new QComboBox;
-    showChoices(*combo, core::choicesOn(knob, m_wanted));
-    connect(combo, &QComboBox::currentTextChanged, this,
-            [this, &knob](const QString& value) { set(knob, value.toStdString()); });
-    return combo;
-  }
-  auto* spin = new QSpinBox;
-  spin->setRange(knob.min, knob.max);
-  spin->setKeyboardTracking(false);                   // a number counts once it is typed in full
-  spin->setSpecialValueText(words(knob.zero_means));  // Qt shows it for the least value
-  if (!knob.unit.empty()) spin->setSuffix(QStringLiteral(" ") + words(knob.unit));
-  connect(spin, &QSpinBox::valueChanged, this, [this, &knob](int value) { set(knob, std::to_string(value)); });
-  return spin;
+QList<QAction*> KnobsPanel::turns() const {
+  QList<QAction*> actions;
+  for (const Row& row : m_rows) actions << row.turn;
+  return actions;
 }
 
 QWidget* KnobsPanel::makeProgress() {
@@ -171,9 +137,9 @@ void KnobsPanel::showRefusal(const QString& reason) {
 // Pending knobs are marked until the engine says that they are in force.
 void KnobsPanel::refresh() {
   for (const Row& row : m_rows) {
-    showValue(row.editor, *row.knob, m_wanted);
+    showKnob(row.editor, *row.knob, m_wanted);
     const bool pending = row.knob->get(m_wanted) != row.knob->get(m_in_force);
-    row.label->setText(pending ? tr("%1 (pending)").arg(words(row.knob->label)) : words(row.knob->label));
+    row.label->setText(pending ? tr("%1 (pending)").arg(knobWords(row.knob->label)) : knobWords(row.knob->label));
   }
   if (!weightsPending()) m_progress->hide();
 }

@@ -4,7 +4,9 @@
 #include "core/engine/knobs.h"
 #include "core/options.h"
 
+#include <QAction>
 #include <QLabel>
+#include <QList>
 #include <QProgressBar>
 #include <QWidget>
 
@@ -23,6 +25,9 @@ class KnobsPanel : public QWidget {
   void showRefusal(const QString& reason);
   void showProgress(const QString& stage, double fraction);  // of other weights that are being made
 
+  // One a knob, with a shortcut: its next value, the first after the last. For a menu, so that it works unseen too.
+  QList<QAction*> turns() const;
+
  signals:
   void changed(const inferoscope::core::EngineOptions& wanted);
 
@@ -30,10 +35,10 @@ class KnobsPanel : public QWidget {
   struct Row {
     const core::Knob* knob;
     QLabel* label;
-    QWidget* editor;  // a combo box for choices, a spin box for numbers
+    QWidget* editor;
+    QAction* turn;
   };
   Row makeRow(const core::Knob& knob);
-  QWidget* makeEditor(const core::Knob& knob);
   QWidget* makeProgress();
   bool weightsPending() const { return m_wanted.weights != m_in_force.weights; }
   void set(const core::Knob& knob, const std::string& value);

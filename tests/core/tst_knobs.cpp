@@ -3,6 +3,7 @@
 
 #include <QTest>
 
+#include <algorithm>
 #include <set>
 
 using namespace inferoscope::core;
@@ -36,6 +37,9 @@ class TestKnobs : public QObject {
       QVERIFY(knob.choices.empty() ? knob.min < knob.max : knob.choices.size() >= 2);
       QCOMPARE(!knob.zero_means.empty(), knob.choices.empty() && knob.min == 0);
       QCOMPARE(findKnob(knob.id), &knob);
+      QCOMPARE(knob.steps.empty(), !knob.choices.empty());
+      QVERIFY(std::ranges::is_sorted(knob.steps));
+      for (const int step : knob.steps) QVERIFY(step >= knob.min && step <= knob.max);
     }
     QCOMPARE(findKnob("no-such-knob"), nullptr);
   }
