@@ -187,6 +187,10 @@ void MainWindow::buildMenus() {
   run->addSeparator();
   run->addAction(tr("&Measure the machine again"), &m_session, &Session::probe);
 
+  QMenu* knobs = menuBar()->addMenu(tr("&Knobs"));
+  knobs->setToolTipsVisible(true);
+  knobs->addActions(m_knobs->turns());
+
   QMenu* view = menuBar()->addMenu(tr("&View"));
   view->setToolTipsVisible(true);
   for (const ViewRow& row : viewCatalog())
@@ -273,16 +277,19 @@ void MainWindow::connectCompare() {
   connect(&m_session, &Session::comparisonStarted, m_compare, &ComparePanel::showStarted);
   connect(&m_session, &Session::comparisonProgress, m_compare, &ComparePanel::showProgress);
   connect(&m_session, &Session::comparisonProgress, m_verdict, &VerdictPanel::showProgress);
+  connect(&m_session, &Session::comparisonProgress, m_headline, &HeadlinePanel::showComparing);
   connect(&m_session, &Session::comparisonChanged, this,
           [this](const std::shared_ptr<const core::Comparison>& comparison, bool finished) {
             m_verdict->showComparison(comparison, finished);
             if (!finished) return;
+            m_headline->showComparing({});
             m_compare->showFinished(tr("Done. Run goes on with one lane."));
             m_advice->showMeasured(*comparison);
           });
   connect(&m_session, &Session::comparisonEnded, this, [this](const QString& reason) {
     m_compare->showFinished(reason.isEmpty() ? tr("Stopped.") : reason);
     m_verdict->showEnded();
+    m_headline->showComparing({});
   });
   connect(&m_session, &Session::adviceGiven, m_advice, &AdvicePanel::showAdvice);
   connect(&m_session, &Session::adviceRefused, m_advice, &AdvicePanel::showRefusal);
@@ -291,6 +298,8 @@ void MainWindow::connectCompare() {
   connect(m_compare, &ComparePanel::startClicked, this, &MainWindow::startComparison);
   connect(m_compare, &ComparePanel::stopClicked, &m_session, &Session::endComparison);
   connect(m_compare, &ComparePanel::modelWanted, this, &MainWindow::openModel);
+  connect(m_verdict, &VerdictPanel::runWanted, &m_session, &Session::summarizeRun);
+  connect(&m_session, &Session::runSummarized, m_verdict, &VerdictPanel::pinRun);
   connect(m_verdict, &VerdictPanel::failed, this, &MainWindow::showMessage);
   connect(m_advice, &AdvicePanel::wanted, &m_session, &Session::advise);
   connect(m_advice, &AdvicePanel::measureClicked, this, &MainWindow::measureSwitch);

@@ -14,6 +14,7 @@
 #include <QWidget>
 
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace inferoscope::gui {
@@ -34,6 +35,8 @@ class ComparePanel : public QWidget {
   void showProgress(const QString& doing, double share);
   void showFinished(const QString& words);
 
+  void useText(const QString& file);  // whose perplexity is measured; empty: none
+
   std::optional<CompareOrder> order() const;  // as set here; none: there is no work
 
  signals:
@@ -45,6 +48,8 @@ class ComparePanel : public QWidget {
  private:
   void buildUi();
   QLayout* makeNumbers();
+  QLayout* makeChecks();
+  void chooseText();
   const core::Preset* preset() const;  // null: settings of one's own
   std::optional<core::Scenario> scenario() const;
   void showChosen();
@@ -62,11 +67,14 @@ class ComparePanel : public QWidget {
   QSpinBox* m_repeats = nullptr;
   QCheckBox* m_logits = nullptr;
   QCheckBox* m_probe = nullptr;
+  QPushButton* m_text_button = nullptr;
   QPushButton* m_start = nullptr;
   QLabel* m_doing = nullptr;
   QProgressBar* m_progress = nullptr;
   core::EngineOptions m_in_force;
   std::optional<core::Scenario> m_workload;
+  std::string m_text;  // empty: none
+  QString m_text_name;
   QString m_model;  // source; empty: none is loaded
   bool m_comparing = false;
 };

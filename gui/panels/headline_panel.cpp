@@ -171,11 +171,17 @@ void HeadlinePanel::showLimits(const core::MachineLimits& limits) {
 
 void HeadlinePanel::showFrame(const Frame& frame) {
   m_two_lanes = frame.b.has_value();
-  if (frame.steps.empty()) return;
+  m_b_steps = frame.b && !frame.b->steps.empty() && frame.steps.empty();
+  if (frame.steps.empty()) return refresh();
   for (const auto& step : frame.steps) {
     m_prefill.add(step);
     m_decode.add(step);
   }
+  refresh();
+}
+
+void HeadlinePanel::showComparing(const QString& doing) {
+  m_comparing = doing;
   refresh();
 }
 
@@ -191,6 +197,9 @@ void HeadlinePanel::refresh() {
   if (m_state == RunState::kNoModel)
     return showWords(tr("No model loaded"), tr("File > Open model, or drop a GGUF file here"));
   if (m_state == RunState::kLoading) return showWords(tr("Loading"), tr("The weights are read and copied"));
+  if (!latest && !m_comparing.isEmpty()) {
+    return showWords(tr("Comparing"), m_b_steps ? tr("%1, lane B").arg(m_comparing) : m_comparing);
+  }
   if (!latest) return showWords(tr("Ready"), tr("Press Run, or ask something"));
   const auto other = now.latestNs() - before.latestNs() < kRecentNs ? before.verdict(m_limits) : std::nullopt;
   showVerdict(*latest, other ? inBrief(*other, m_limits) : QString());
@@ -212,7 +221,7 @@ void HeadlinePanel::showVerdict(const core::Verdict& verdict, const QString& oth
   m_verdict.value->setText(measured ? tr("%1: %2").arg(phaseName(verdict.phase), words(core::boundName(verdict.bound)))
                                     : phaseName(verdict.phase));
   QStringList notes;
-  if (m_two_lanes) notes << tr("Lane A");
+  if (m_two_lanes) notes << (m_comparing.isEmpty() ? tr("Lane A") : tr("Lane A, %1").arg(m_comparing));
   if (m_state == RunState::kPaused) notes << tr("Paused");
   if (m_random_weights) notes << tr("Random weights");
   if (!measured) {

@@ -22,7 +22,8 @@ class HeadlinePanel : public QWidget {
   void showModel(const ModelInfo& model);
   void showLimits(const core::MachineLimits& limits);
   void showFrame(const Frame& frame);
-  void showProgress(double share);  // of the step in progress
+  void showProgress(double share);           // of the step in progress
+  void showComparing(const QString& doing);  // "repeat 2 of 5"; empty: nothing is compared (any more)
 
   QString sentence() const { return accessibleDescription(); }
 
@@ -50,6 +51,8 @@ class HeadlinePanel : public QWidget {
   RunState m_state = RunState::kNoModel;
   bool m_random_weights = false;
   bool m_two_lanes = false;  // two are compared: A's figures
+  bool m_b_steps = false;    // and B's are the latest steps
+  QString m_comparing;
 };
 
 }  // namespace inferoscope::gui

@@ -3,7 +3,9 @@
 
 #include "core/engine/comparison.h"
 
+#include <QAction>
 #include <QLabel>
+#include <QList>
 #include <QPushButton>
 #include <QString>
 #include <QTreeWidget>
@@ -11,6 +13,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace inferoscope::gui {
 
@@ -30,10 +33,12 @@ class VerdictPanel : public QWidget {
   void open(const QString& file);  // a comparison that was saved
   void save(const QString& file);  // .json, .csv or .html
   void pin(bool lane_b);           // one lane's figures as a column beside all later comparisons
+  void pinRun(const core::RunSummary& run, const QString& name);
   QString sentence() const { return m_answer->text(); }
 
  signals:
   void failed(const QString& reason);
+  void runWanted();  // the run with one lane is to be pinned: pinRun()
 
  private:
   struct Pinned {
@@ -46,6 +51,7 @@ class VerdictPanel : public QWidget {
   void chooseAndSave();
   void refresh();
   void fillTable();
+  std::vector<core::Difference> rows() const;
   QString answer() const;
   QString details() const;
   QString notes() const;
@@ -60,6 +66,7 @@ class VerdictPanel : public QWidget {
   QTreeWidget* m_table = nullptr;
   QPushButton* m_save = nullptr;
   QPushButton* m_pin = nullptr;
+  QList<QAction*> m_pin_lanes;
 };
 
 }  // namespace inferoscope::gui

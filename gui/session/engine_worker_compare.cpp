@@ -47,6 +47,7 @@ void EngineWorker::restoreOneLane() {
   setState(RunState::kPaused);
   core::Lane lane_a(m_model, m_backend, m_options);
   lane_a.setWorkload(m_scenario);
+  startTally();
   m_experiment = std::make_unique<core::Experiment>(std::move(lane_a));
   m_progress.store(lane()->engine().progress());
   m_mailbox = std::make_shared<FrameMailbox>();
@@ -78,6 +79,8 @@ void EngineWorker::startComparison(const CompareOrder& order) {
   setup.repeats = order.repeats;
   setup.quality_tokens = order.quality_tokens;
   setup.probe = order.probe;
+  setup.text = order.text;
+  setup.text_name = order.text_name;
   const auto limits = m_limits.find(m_backend->numThreads());
   m_compare_notices = core::presetNotices(order.preset, m_model, setup.scenario,
                                           limits == m_limits.end() ? core::MachineLimits{} : limits->second);
@@ -115,6 +118,7 @@ void EngineWorker::showLanes() {
     m_mailbox->putSnapshot(std::make_shared<const core::Snapshot>(lanes.lane(id).engine().snapshot()), id);
   }
   m_progress.store(lanes.lane(core::LaneId::kA).engine().progress());
+  emit comparisonProgress(QString::fromStdString(m_comparison->doing()), m_comparison->share());
   emit lanesStarted(m_mailbox);
 }
 
