@@ -32,6 +32,7 @@ struct Options {
   std::string model;
   std::string a;
   std::string b;
+  std::string text;
   std::vector<std::string> outputs;
   core::CompareSetup setup;
   int num_requests = 0;  // 0: the preset's
@@ -59,6 +60,12 @@ std::string qualityText(const core::Quality& quality) {
     text += fmt::format("\nlogits of {} contexts: KL mean {:.4g}, p99 {:.4g} nats; same likeliest token {:.2f}%",
                         quality.num_rows, *quality.kl_mean, quality.kl_p99.value_or(0),
                         100 * quality.top1_agreement.value_or(0));
+  }
+  if (const auto& read = quality.text) {
+    text += fmt::format(
+        "\n{}, {} tokens: perplexity A {:.4f}, B {:.4f}; KL mean {:.4g}, p99 {:.4g} nats; same likeliest token {:.2f}%",
+        read->name, read->num_tokens, read->perplexity_a, read->perplexity_b, read->kl_mean, read->kl_p99,
+        100 * read->top1_agreement);
   }
   return text + "\n";
 }
@@ -97,6 +104,10 @@ core::Comparison measure(Options& options, const std::stop_token& stop) {
   core::CompareSetup& setup = options.setup;
   setup.scenario = core::withEnd(core::findScenario(preset.scenario), preset.num_requests);
   setup.probe = !options.no_probe;
+  if (!options.text.empty()) {
+    setup.text = readFile("--text", options.text);
+    setup.text_name = options.text;
+  }
   const core::EngineOptions common = core::optionsOf(setup.scenario, options.engine);
   const core::EngineOptions options_a = withKnobs(core::withKnobs(common, preset.a), "--a", options.a);
   const core::EngineOptions options_b = withKnobs(core::withKnobs(common, preset.b), "--b", options.b);
@@ -143,6 +154,7 @@ void addCompareCommand(CLI::App& program, std::stop_token stop) {
   addCount(command, "--repeats", setup.repeats, 1, "Measured runs of both lanes; one more warms up and is dropped");
   addCount(command, "--requests", options->num_requests, 1, "Requests of a scenario without end; 16")->default_str("");
   addCount(command, "--quality-tokens", setup.quality_tokens, 0, "Tokens whose logits are compared; 0: none");
+  command.add_option("--text", options->text, "A text whose perplexity is measured with both settings");
   command.add_flag("--no-probe", options->no_probe, "Don't probe the machine around every repeat");
   command.add_option("--out", options->outputs, "Write it to FILE.json, FILE.csv or FILE.html; may be given again")
       ->allow_extra_args(false);

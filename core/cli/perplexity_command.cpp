@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -21,20 +20,10 @@ struct Options {
   std::string model;
   std::string file;
   std::string vs;
-  int window = 512;
+  int window = core::kTextWindow;
   core::EngineOptions engine;
   bool json = false;
 };
-
-// Plain text: what looks like a special token in it is none.
-std::vector<core::TextWindow> windowsOfFile(const Options& options, const core::Model& model) {
-  const core::Tokenizer& tokenizer = *model.tokenizer;
-  const std::string text = readFile("--file", options.file);
-  const auto ids = tokenizer.encode(text, {.add_bos = false, .parse_special = false});
-  const bool has_bos = !tokenizer.encode("").empty();
-  const int window = std::min(options.window, model.config.context_length);
-  return core::windowsOf(ids, has_bos ? std::optional(tokenizer.bos()) : std::nullopt, window);
-}
 
 // The notices say what the weights were made of: a figure is of those.
 nlohmann::ordered_json toJson(const core::Perplexity& result, const core::LaneSource& lane,
@@ -74,7 +63,7 @@ void run(const Options& options, const std::stop_token& stop) {
   const core::LaneSource lane = loadLane(options.model, options.engine, stop);
   std::optional<core::LaneSource> vs;
   if (!options.vs.empty()) vs = loadLane(options.model, withKnobs(options.engine, "--vs", options.vs), stop, &lane);
-  const auto windows = windowsOfFile(options, *lane.model);
+  const auto windows = core::windowsOf(readFile("--file", options.file), *lane.model, options.window);
   if (windows.empty()) throw core::Error(fmt::format("--file: {} has too few tokens to be scored", options.file));
   const core::Perplexity result = core::measurePerplexity(lane, vs, windows, {}, stop);
   if (options.json) {

@@ -30,6 +30,17 @@ struct ComparedLane {
   std::vector<double> itl_ms;       // of the same repeat: percentiles 0, 1, ..., 100; empty without gaps
 };
 
+// A text that both settings read: how well each predicts it, and how far apart their predictions lie.
+struct TextScore {
+  std::string name;
+  std::int64_t num_tokens = 0;
+  double perplexity_a = 0;
+  double perplexity_b = 0;
+  double kl_mean = 0;  // KL(A || B), nats
+  double kl_p99 = 0;
+  double top1_agreement = 0;
+};
+
 // How far the answers and logits of the two settings lie apart.
 struct Quality {
   int num_answers = 0;                       // that both lanes gave to the same request
@@ -39,6 +50,7 @@ struct Quality {
   std::optional<double> top1_agreement;
   std::optional<double> kl_mean;  // KL(A || B), nats
   std::optional<double> kl_p99;
+  std::optional<TextScore> text;  // none: no text was given
 };
 
 // A finished comparison: a value that is written to one file and read again without the model.

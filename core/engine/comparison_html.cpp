@@ -170,6 +170,10 @@ std::string qualityText(const Quality& quality) {
         "; over {} contexts: KL(A‖B) mean {:.3g} and 99th percentile {:.3g} nats, same likeliest token in {:.2f}%",
         quality.num_rows, *quality.kl_mean, quality.kl_p99.value_or(0), 100 * quality.top1_agreement.value_or(0));
   }
+  if (const auto& read = quality.text) {
+    text += fmt::format("; perplexity of {} ({} tokens): A {:.4g}, B {:.4g}, KL mean {:.3g} nats", escape(read->name),
+                        read->num_tokens, read->perplexity_a, read->perplexity_b, read->kl_mean);
+  }
   return text + ".";
 }
 

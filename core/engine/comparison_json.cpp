@@ -26,6 +26,28 @@ std::optional<double> numberOf(const Json& json) {
   return json.is_null() ? std::nullopt : std::optional(json.get<double>());
 }
 
+Json textJson(const std::optional<TextScore>& text) {
+  if (!text) return nullptr;
+  return {{"name", text->name},
+          {"tokens", text->num_tokens},
+          {"perplexity_a", text->perplexity_a},
+          {"perplexity_b", text->perplexity_b},
+          {"kl_mean", text->kl_mean},
+          {"kl_p99", text->kl_p99},
+          {"top1_agreement", text->top1_agreement}};
+}
+
+std::optional<TextScore> textFrom(const Json& json) {
+  if (json.is_null()) return std::nullopt;
+  return TextScore{.name = json.at("name"),
+                   .num_tokens = json.at("tokens"),
+                   .perplexity_a = json.at("perplexity_a"),
+                   .perplexity_b = json.at("perplexity_b"),
+                   .kl_mean = json.at("kl_mean"),
+                   .kl_p99 = json.at("kl_p99"),
+                   .top1_agreement = json.at("top1_agreement")};
+}
+
 Json differenceJson(const Difference& difference) {
   const auto& ci = difference.ci95;
   return {{"metric", difference.metric},
@@ -121,6 +143,7 @@ Comparison comparisonFrom(const Json& json) {
   quality.top1_agreement = numberOf(json.at("top1_agreement"));
   quality.kl_mean = numberOf(json.at("kl_mean"));
   quality.kl_p99 = numberOf(json.at("kl_p99"));
+  quality.text = textFrom(json.value("text", Json(nullptr)));  // not in files of before
   return comparison;
 }
 
@@ -176,6 +199,7 @@ Json comparisonJson(const Comparison& comparison) {
       {"top1_agreement", orNull(quality.top1_agreement)},
       {"kl_mean", orNull(quality.kl_mean)},
       {"kl_p99", orNull(quality.kl_p99)},
+      {"text", textJson(quality.text)},
       {"charts", {{"a", chartJson(comparison.a)}, {"b", chartJson(comparison.b)}}}};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/engine/comparison_run.h"
 
+#include "core/engine/perplexity.h"
 #include "core/engine/scorer.h"
 #include "core/error.h"
 #include "core/observe/drift.h"
@@ -38,20 +39,15 @@ const ComparisonTally& middleOf(std::vector<const ComparisonTally*> tallies) {
 
 std::vector<Difference> differencesOf(const std::vector<const ComparisonTally*>& tallies, std::uint64_t seed) {
   std::vector<Pair> same_batch;
-  std::vector<std::pair<RunSummary, RunSummary>> runs;
+  std::vector<RunSummary> runs_a, runs_b;
   for (const ComparisonTally* tally : tallies) {
     if (const auto pair = tally->sameBatchMs()) same_batch.push_back(*pair);
-    runs.emplace_back(tally->summary(LaneId::kA), tally->summary(LaneId::kB));
+    runs_a.push_back(tally->summary(LaneId::kA));
+    runs_b.push_back(tally->summary(LaneId::kB));
   }
   std::vector<Difference> differences = {differenceOf(kSameBatchTime, same_batch, seed)};
   for (const ComparedMetric& metric : comparedMetrics()) {
-    std::vector<Pair> pairs;
-    for (const auto& [run_a, run_b] : runs) {
-      const auto a = metric.value(run_a);
-      const auto b = metric.value(run_b);
-      if (a && b) pairs.push_back({*a, *b});
-    }
-    differences.push_back(differenceOf(metric, pairs, seed));
+    differences.push_back(differenceOf(metric, runs_a, runs_b, seed));
   }
   return differences;
 }
@@ -165,6 +161,9 @@ class ComparisonRun::Logits {
 
 ComparisonRun::ComparisonRun(LaneSource a, LaneSource b, CompareSetup setup)
     : m_a(std::move(a)), m_b(std::move(b)), m_setup(std::move(setup)) {
+  if (!m_setup.text.empty() && windowsOf(m_setup.text, *m_a.model).empty()) {
+    throw Error(fmt::format("{}: the text has too few tokens to be scored", m_setup.text_name));
+  }
   startRound();
 }
 
@@ -190,7 +189,9 @@ std::optional<Round::Step> ComparisonRun::advance(const std::stop_token& stop) {
   } else if (m_stage == Stage::kLogits && !m_logits->advance(stop)) {
     m_logits->addTo(m_quality);
     m_logits.reset();
-    m_stage = Stage::kDone;
+    startText();
+  } else if (m_stage == Stage::kText && !m_text->advance(stop)) {
+    endText();
   }
   return std::nullopt;
 }
@@ -215,10 +216,29 @@ void ComparisonRun::startLogits() {
   for (const Repeat* repeat : counted()) tallies.push_back(&repeat->tally);
   const ComparisonTally& middle = middleOf(tallies);
   m_quality = middle.answersCompared();
-  m_stage = Stage::kDone;
-  if (m_setup.quality_tokens <= 0) return;
+  if (m_setup.quality_tokens <= 0) return startText();
   m_logits = std::make_unique<Logits>(m_a, m_b, m_setup, middle.answers(LaneId::kA));
   m_stage = Stage::kLogits;
+}
+
+void ComparisonRun::startText() {
+  m_stage = Stage::kDone;
+  if (m_setup.text.empty()) return;
+  m_text = std::make_unique<PerplexityRun>(m_a, m_b, windowsOf(m_setup.text, *m_a.model));
+  m_stage = Stage::kText;
+}
+
+void ComparisonRun::endText() {
+  const Perplexity result = m_text->result();
+  m_quality.text = {.name = m_setup.text_name,
+                    .num_tokens = result.num_tokens,
+                    .perplexity_a = result.perplexity,
+                    .perplexity_b = result.vs->perplexity,
+                    .kl_mean = result.vs->kl_mean,
+                    .kl_p99 = result.vs->kl_p99,
+                    .top1_agreement = result.vs->top1_agreement};
+  m_text.reset();
+  m_stage = Stage::kDone;
 }
 
 std::vector<const ComparisonRun::Repeat*> ComparisonRun::counted() const {
@@ -233,6 +253,7 @@ std::vector<const ComparisonRun::Repeat*> ComparisonRun::counted() const {
 std::string ComparisonRun::doing() const {
   if (m_stage == Stage::kDone) return "done";
   if (m_stage == Stage::kLogits) return "comparing logits";
+  if (m_stage == Stage::kText) return "reading the text";
   if (m_stage == Stage::kProbe && m_setup.probe) return "probing the machine";
   return m_round_index == 0 ? "warming up" : fmt::format("repeat {} of {}", m_round_index, m_setup.repeats);
 }
@@ -245,9 +266,9 @@ double ComparisonRun::share() const {
     const auto answered = tally.summary(LaneId::kA).num_finished + tally.summary(LaneId::kB).num_finished;
     rounds += static_cast<double>(answered) / (2.0 * std::max(1, m_setup.scenario.arrivals.num_requests));
   } else {
-    rounds += m_logits ? 1 + m_logits->share() : 1;
+    rounds += 1 + (m_logits ? m_logits->share() : 0) + (m_text ? 1 + m_text->share() : 0);
   }
-  const int num_rounds = m_setup.repeats + 2;  // one to warm up, and the logits
+  const int num_rounds = m_setup.repeats + 2 + (m_setup.text.empty() ? 0 : 1);  // one warms up, one for the logits
   return std::min(1.0, rounds / num_rounds);
 }
 

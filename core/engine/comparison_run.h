@@ -14,6 +14,8 @@
 
 namespace inferoscope::core {
 
+class PerplexityRun;
+
 // What a lane runs on. Two lanes have a backend each, and the weights in memory that both can read.
 struct LaneSource {
   std::shared_ptr<const Model> model;
@@ -27,7 +29,9 @@ struct CompareSetup {
   int repeats = 5;           // measured ones; one more before them warms up and is dropped
   bool probe = true;         // the machine, before and after every repeat
   int quality_tokens = 512;  // of A's answers, whose logits are compared; 0: none
-  std::uint64_t seed = 1;    // of the bootstrap
+  std::string text;          // whose perplexity is measured with both settings; empty: none
+  std::string text_name;
+  std::uint64_t seed = 1;  // of the bootstrap
   TimeSource time = steadyNow;
 };
 
@@ -60,9 +64,11 @@ class Round {
 };
 
 // A comparison in small pieces, so that whoever drives it can look, show and stop in between: a round to warm up, the
-// measured rounds with a probe of the machine between them, and at last A's answers read with both settings.
+// measured rounds with a probe of the machine between them, and at last A's answers, and a text if there is one, read
+// with both settings.
 class ComparisonRun {
  public:
+  // Throws Error: the text has too little to score.
   ComparisonRun(LaneSource a, LaneSource b, CompareSetup setup);
   ~ComparisonRun();
 
@@ -84,7 +90,7 @@ class ComparisonRun {
   Comparison result() const;
 
  private:
-  enum class Stage { kRound, kProbe, kLogits, kDone };
+  enum class Stage { kRound, kProbe, kLogits, kText, kDone };
   struct Repeat {
     ComparisonTally tally;
     bool steady = true;
@@ -95,6 +101,8 @@ class ComparisonRun {
   void endRound();
   void probe(const std::stop_token& stop);
   void startLogits();
+  void startText();
+  void endText();
   Comparison described() const;
   std::vector<const Repeat*> counted() const;  // the steady ones, or all if there are none
 
@@ -107,6 +115,7 @@ class ComparisonRun {
   std::vector<Repeat> m_repeats;
   std::vector<MachineLimits> m_probes;
   std::unique_ptr<Logits> m_logits;
+  std::unique_ptr<PerplexityRun> m_text;
   Quality m_quality;  // once the logits are compared
 };
 

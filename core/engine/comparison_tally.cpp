@@ -133,15 +133,13 @@ std::vector<Difference> ComparisonTally::differencesSoFar(std::uint64_t seed) co
   const RunSummary a = summary(LaneId::kA);
   const RunSummary b = summary(LaneId::kB);
   for (const ComparedMetric& metric : comparedMetrics()) {
-    std::vector<Pair> pairs;
     if (metric.id == "ttft_ms_p50") {
-      pairs = pairsOf(&Ended::ttft_ms);
+      differences.push_back(differenceOf(metric, pairsOf(&Ended::ttft_ms), seed));
     } else if (metric.id == "tpot_ms_p50") {
-      pairs = pairsOf(&Ended::tpot_ms);
-    } else if (const auto of_a = metric.value(a), of_b = metric.value(b); of_a && of_b) {
-      pairs = {{*of_a, *of_b}};
+      differences.push_back(differenceOf(metric, pairsOf(&Ended::tpot_ms), seed));
+    } else {
+      differences.push_back(differenceOf(metric, {&a, 1}, {&b, 1}, seed));
     }
-    differences.push_back(differenceOf(metric, pairs, seed));
   }
   return differences;
 }

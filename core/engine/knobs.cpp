@@ -100,6 +100,7 @@ std::vector<Knob> makeTable() {
       .unit = "tokens",
       .min = 0,
       .max = 1 << 20,
+      .steps = {0, 256, 512, 1024, 2048, 4096},
       .zero_means = "the model's context",
       .rebuilds = Rebuilds::kKvCache,
   }));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace inferoscope::core {
 namespace {
@@ -74,38 +75,86 @@ std::vector<TextWindow> windowsOf(const std::vector<TokenId>& text, std::optiona
   return windows;
 }
 
+std::vector<TextWindow> windowsOf(std::string_view text, const Model& model, int size) {
+  const Tokenizer& tokenizer = *model.tokenizer;
+  const auto ids = tokenizer.encode(text, {.add_bos = false, .parse_special = false});
+  const bool has_bos = !tokenizer.encode("").empty();
+  return windowsOf(ids, has_bos ? std::optional(tokenizer.bos()) : std::nullopt,
+                   std::min(size, model.config.context_length));
+}
+
+struct PerplexityRun::Impl {
+  Impl(const LaneSource& lane, const std::optional<LaneSource>& vs, std::vector<TextWindow> texts)
+      : windows(std::move(texts)), first(lane, longest(windows)) {
+    if (vs) second.emplace(*vs, longest(windows));
+  }
+
+  void startNext() {
+    first.start(windows[next]);
+    if (second) second->start(windows[next]);
+    reading = true;
+  }
+
+  std::vector<TextWindow> windows;
+  ScoredLane first;
+  std::optional<ScoredLane> second;
+  LogitDivergence divergence;
+  std::size_t next = 0;
+  bool reading = false;  // window `next` has begun
+};
+
+PerplexityRun::PerplexityRun(const LaneSource& lane, const std::optional<LaneSource>& vs,
+                             std::vector<TextWindow> windows) {
+  if (windows.empty()) throw Error("the text is too short: two tokens are the least that can be scored");
+  m_impl = std::make_unique<Impl>(lane, vs, std::move(windows));
+}
+
+PerplexityRun::~PerplexityRun() = default;
+
+bool PerplexityRun::advance(const std::stop_token& stop) {
+  Impl& run = *m_impl;
+  if (run.next == run.windows.size()) return false;
+  if (!run.reading) run.startNext();
+  const TextWindow& window = run.windows[run.next];
+  const Scorer::Rows rows = run.first.next(window, stop);
+  if (rows.count == 0) {
+    run.reading = false;
+    ++run.next;
+    return true;
+  }
+  if (!run.second) return true;
+  const Scorer::Rows others = run.second->next(window, stop);
+  for (int i = 0; i < rows.count; ++i) {
+    const std::span<const float> row = run.first.row(rows, i);
+    run.divergence.add(row, run.second->row(others, i), static_cast<int>(row.size()));
+  }
+  return true;
+}
+
+double PerplexityRun::share() const {
+  return static_cast<double>(m_impl->next) / static_cast<double>(m_impl->windows.size());
+}
+
+Perplexity PerplexityRun::result() const {
+  const Impl& run = *m_impl;
+  Perplexity result{.perplexity = run.first.perplexity(), .num_tokens = run.first.numScored(), .vs = {}};
+  if (run.second) {
+    result.vs = {.perplexity = run.second->perplexity(),
+                 .kl_mean = *run.divergence.klMean(),
+                 .kl_p99 = *run.divergence.klP99(),
+                 .top1_agreement = *run.divergence.top1Agreement()};
+  }
+  return result;
+}
+
 Perplexity measurePerplexity(const LaneSource& lane, const std::optional<LaneSource>& vs,
                              const std::vector<TextWindow>& windows, const std::function<void(double)>& progress,
                              const std::stop_token& stop) {
-  if (windows.empty()) throw Error("the text is too short: two tokens are the least that can be scored");
-  ScoredLane first(lane, longest(windows));
-  std::optional<ScoredLane> second;
-  if (vs) second.emplace(*vs, longest(windows));
-  LogitDivergence divergence;
-  for (std::size_t w = 0; w < windows.size(); ++w) {
-    const TextWindow& window = windows[w];
-    first.start(window);
-    if (second) second->start(window);
-    for (;;) {
-      const Scorer::Rows rows = first.next(window, stop);
-      if (rows.count == 0) break;
-      if (!second) continue;
-      const Scorer::Rows others = second->next(window, stop);
-      for (int i = 0; i < rows.count; ++i) {
-        const std::span<const float> row = first.row(rows, i);
-        divergence.add(row, second->row(others, i), static_cast<int>(row.size()));
-      }
-    }
-    if (progress) progress(static_cast<double>(w + 1) / static_cast<double>(windows.size()));
+  PerplexityRun run(lane, vs, windows);
+  while (run.advance(stop)) {
+    if (progress) progress(run.share());
   }
-  Perplexity result{.perplexity = first.perplexity(), .num_tokens = first.numScored(), .vs = {}};
-  if (second) {
-    result.vs = {.perplexity = second->perplexity(),
-                 .kl_mean = *divergence.klMean(),
-                 .kl_p99 = *divergence.klP99(),
-                 .top1_agreement = *divergence.top1Agreement()};
-  }
-  return result;
+  return run.result();
 }
 
 }  // namespace inferoscope::core

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/engine/compare.h"
+#include "core/engine/comparison_run.h"
 #include "core/engine/scorer.h"
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
+#include <string_view>
 #include <vector>
 
 namespace inferoscope::core {
@@ -23,6 +25,11 @@ struct TextWindow {
 // no half is left out. A text that fits one window is scored from its first row on.
 std::vector<TextWindow> windowsOf(const std::vector<TokenId>& text, std::optional<TokenId> bos, int size);
 
+inline constexpr int kTextWindow = 512;  // tokens, unless asked for others
+
+// The windows of a plain text: what looks like a special token in it is none.
+std::vector<TextWindow> windowsOf(std::string_view text, const Model& model, int size = kTextWindow);
+
 // How well a model predicts a text. With a second setting: how far that one is from the first, on the same tokens.
 struct Perplexity {
   double perplexity = 0;  // exp of the mean negative log-likelihood
@@ -35,6 +42,22 @@ struct Perplexity {
     double top1_agreement = 0;
   };
   std::optional<Versus> vs;
+};
+
+// The same in small pieces, so that whoever drives it can do something else in between.
+class PerplexityRun {
+ public:
+  // Throws Error: nothing to score.
+  PerplexityRun(const LaneSource& lane, const std::optional<LaneSource>& vs, std::vector<TextWindow> windows);
+  ~PerplexityRun();
+
+  bool advance(const std::stop_token& stop);  // some rows; false: all is scored. Throws Cancelled
+  double share() const;                       // of the windows, 0..1
+  Perplexity result() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> m_impl;
 };
 
 // Throws Error (nothing to score), Cancelled. progress: the share of windows done.

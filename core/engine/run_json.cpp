@@ -105,6 +105,7 @@ Json runJson(const RunSummary& summary) {
             {"external", summary.kv.externalShare()}}},
           {"max_concurrent", summary.max_concurrent},
           {"mean_concurrent", summary.mean_concurrent},
+          {"fitting_sequences", orNull(summary.fitting_sequences)},
           {"preemptions", summary.num_preemptions},
           {"prefix_hit_rate", orNull(summary.prefix_hit_rate)},
           {"bytes_per_token", bytes},
@@ -125,6 +126,7 @@ RunSummary runFromJson(const Json& json) {
   json.at("goal").at("tpot_ms").get_to(summary.goal.tpot_ms);
   json.at("max_concurrent").get_to(summary.max_concurrent);
   json.at("mean_concurrent").get_to(summary.mean_concurrent);
+  summary.fitting_sequences = numberOf(json.value("fitting_sequences", Json(nullptr)));  // not in files of before
   json.at("preemptions").get_to(summary.num_preemptions);
   summary.prefix_hit_rate = numberOf(json.at("prefix_hit_rate"));
   json.at("peak_scratch_bytes").get_to(summary.peak_scratch_bytes);

@@ -48,10 +48,13 @@ std::vector<ComparedMetric> makeTable() {
        [](Run run) { return Value(run.kv.externalShare()); }},
       {"max_concurrent", "Most sequences at once", "", kAmount, [](Run run) { return Value(run.max_concurrent); }},
       {"mean_concurrent", "Sequences at once, mean", "", kAmount, [](Run run) { return Value(run.mean_concurrent); }},
+      {"fitting_sequences", "Sequences that fit in the KV budget", "", kAmount,
+       [](Run run) { return run.fitting_sequences; }},
       {"preemptions", "Preemptions", "", kAmount, [](Run run) { return Value(double(run.num_preemptions)); }},
       {"prefill_tokens", "Prompt tokens computed", "", kAmount,
        [](Run run) { return Value(double(run.num_prefill_tokens)); }},
-      {"prefix_hit_rate", "Found in the prefix cache", "share", kAmount, [](Run run) { return run.prefix_hit_rate; }},
+      {"prefix_hit_rate", "Found in the prefix cache", "share", kAmount, [](Run run) { return run.prefix_hit_rate; },
+       "off"},
       {"peak_scratch_bytes", "Most scratch memory of an op", "bytes", kAmount,
        [](Run run) { return Value(double(run.peak_scratch_bytes)); }},
       {"peak_attention_scratch_bytes", "Most scratch memory of attention", "bytes", kAmount,
@@ -108,6 +111,24 @@ Difference differenceOf(const ComparedMetric& metric, std::span<const Pair> pair
   }
   const bool alone = difference.num_pairs == 1;  // no interval, and nothing to be sure by
   difference.verdict = alone ? "one sample" : verdictWords(metric.kind, difference.a, difference.b, estimate);
+  return difference;
+}
+
+Difference differenceOf(const ComparedMetric& metric, std::span<const RunSummary> a, std::span<const RunSummary> b,
+                        std::uint64_t seed) {
+  std::vector<Pair> pairs;
+  std::vector<double> of_a, of_b;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const std::optional<double> value_a = metric.value(a[i]), value_b = metric.value(b[i]);
+    if (value_a) of_a.push_back(*value_a);
+    if (value_b) of_b.push_back(*value_b);
+    if (value_a && value_b) pairs.push_back({*value_a, *value_b});
+  }
+  Difference difference = differenceOf(metric, pairs, seed);
+  if (of_a.empty() == of_b.empty()) return difference;
+  difference.a = percentile(of_a, 50);
+  difference.b = percentile(of_b, 50);
+  difference.verdict = fmt::format("{} {}", of_a.empty() ? "A" : "B", metric.without);
   return difference;
 }
 

@@ -26,6 +26,7 @@ struct ComparedMetric {
   std::string_view unit;   // "tok/s", "ms", "bytes", "%", ""
   MetricKind kind{};
   std::optional<double> (*value)(const RunSummary&) = nullptr;
+  std::string_view without = "not measured";  // what a lane is that has no such figure
 };
 std::span<const ComparedMetric> comparedMetrics();
 
@@ -48,6 +49,9 @@ struct Difference {
 
 // Pairs of A's and B's figures -> the answer. Pairs where either has none are left out by the caller.
 Difference differenceOf(const ComparedMetric& metric, std::span<const Pair> pairs, std::uint64_t seed);
+// The same from both lanes' runs, in pairs. Where only one lane has the figure, it is told: "A off".
+Difference differenceOf(const ComparedMetric& metric, std::span<const RunSummary> a, std::span<const RunSummary> b,
+                        std::uint64_t seed);
 
 // "B is 1.8x faster", "B has 2.5x less", "no clear difference", "only B has any", "not measured". Of more than one
 // pair; a Difference of one says "one sample".

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace inferoscope::core {
 
@@ -26,6 +27,7 @@ int numConcurrent(const StepRecord& step, const Snapshot& after) {
 }  // namespace
 
 void RunTally::add(const StepRecord& step, const Snapshot& after) {
+  if (m_summary.num_steps == 0) noteEarlier(step, after);
   ++m_summary.num_steps;
   m_summary.options = after.options;
   m_summary.num_preemptions += static_cast<std::int64_t>(step.preempted.size());
@@ -47,8 +49,21 @@ void RunTally::add(const StepRecord& step, const Snapshot& after) {
   m_kv.add(after, step.duration_ns);
   addTokens(step);
   for (const RequestInfo& request : after.requests) {
+    if (m_earlier.contains(request.seq)) continue;
     m_first_arrival_ns = std::min(m_first_arrival_ns.value_or(request.arrival_ns), request.arrival_ns);
-    if (request.state == SeqState::kFinished) addEnded(request);
+    if (request.state == SeqState::kFinished) addEnded(request, after.block_size);
+  }
+  if (m_ended_blocks > 0) {
+    m_summary.fitting_sequences =
+        std::floor(static_cast<double>(after.blocks.size()) * static_cast<double>(m_summary.num_finished) /
+                   static_cast<double>(m_ended_blocks));
+  }
+}
+
+void RunTally::noteEarlier(const StepRecord& step, const Snapshot& after) {
+  for (const RequestInfo& request : after.requests) {
+    const bool of_this = std::ranges::find(step.entries, request.seq, &StepEntry::seq) != step.entries.end();
+    if (request.state == SeqState::kFinished && !of_this) m_earlier.insert(request.seq);
   }
 }
 
@@ -66,12 +81,13 @@ void RunTally::addTokens(const StepRecord& step) {
 }
 
 // A request stays among the finished ones for many steps, and counts once.
-void RunTally::addEnded(const RequestInfo& request) {
+void RunTally::addEnded(const RequestInfo& request, int block_size) {
   if (!m_ended.insert(request.seq).second) return;
   m_last_token_ns.erase(request.seq);
   if (request.finish == FinishReason::kError || request.finish == FinishReason::kCancelled) return;
   ++m_summary.num_finished;
   m_summary.num_prompt_tokens += request.num_prompt_tokens;
+  m_ended_blocks += (request.num_computed_tokens + block_size - 1) / std::max(1, block_size);
   if (request.ttft_ms) m_ttfts_ms.push_back(*request.ttft_ms);
   if (request.tpot_ms) m_tpots_ms.push_back(*request.tpot_ms);
   if (request.ttft_ms.value_or(0) <= m_goal.ttft_ms && request.tpot_ms.value_or(0) <= m_goal.tpot_ms) {

@@ -34,10 +34,13 @@ struct RunSummary {
   std::int64_t num_prefill_tokens = 0;  // computed; what the prefix cache held is not
   std::int64_t num_prompt_tokens = 0;   // of the finished requests
   std::int64_t num_output_tokens = 0;
-  std::int64_t duration_ns = 0;                    // first arrival to last token
-  std::int64_t busy_ns = 0;                        // sum of the steps
-  int max_concurrent = 0;                          // most sequences with KV blocks at once
-  double mean_concurrent = 0;                      // over the time of the steps
+  std::int64_t duration_ns = 0;  // first arrival to last token
+  std::int64_t busy_ns = 0;      // sum of the steps
+  int max_concurrent = 0;        // most sequences with KV blocks at once
+  double mean_concurrent = 0;    // over the time of the steps
+  // How many requests as long as the finished ones the KV blocks hold at once, each at its full length and sharing
+  // nothing. None: nothing finished.
+  std::optional<double> fitting_sequences;
   Percentiles ttft_ms;                             // over requests
   Percentiles tpot_ms;                             // over requests
   Percentiles itl_ms;                              // over all gaps between two tokens of a request
@@ -54,7 +57,7 @@ struct RunSummary {
   std::optional<double> bytesPerToken(std::uint64_t kernels::OpCost::*byte_class) const;
 };
 
-// Adds up a run while it happens: one call a step, in order.
+// Adds up a run while it happens: one call a step, in order. Requests that ended before its first step are not of it.
 class RunTally {
  public:
   explicit RunTally(const ServiceGoal& goal = {}) : m_goal(goal) {}
@@ -68,18 +71,21 @@ class RunTally {
   const std::vector<double>& ttftsMs() const { return m_ttfts_ms; }  // of requests, as they ended
 
  private:
+  void noteEarlier(const StepRecord& step, const Snapshot& after);
   void addTokens(const StepRecord& step);
-  void addEnded(const RequestInfo& request);
+  void addEnded(const RequestInfo& request, int block_size);
 
   ServiceGoal m_goal;
   RunSummary m_summary;
   KvTally m_kv;
   std::map<SeqId, std::int64_t> m_last_token_ns;  // of requests that have one and have not ended
   std::set<SeqId> m_ended;
+  std::set<SeqId> m_earlier;
   std::vector<double> m_gaps_ms;
   std::vector<double> m_ttfts_ms;
   std::vector<double> m_tpots_ms;
   double m_concurrent_time = 0;
+  std::int64_t m_ended_blocks = 0;  // what the finished requests took at last
   std::optional<std::int64_t> m_first_arrival_ns;
   std::int64_t m_last_token_at_ns = 0;
 };

@@ -2,10 +2,12 @@
 #include "gui/panels/compare_panel.h"
 
 #include "core/engine/workload.h"
+#include "gui/panels/scroll_column.h"
 
-#include <QFormLayout>
+#include <QFile>
+#include <QFileDialog>
+#include <QFileInfo>
 #include <QHBoxLayout>
-#include <QScrollArea>
 #include <QSignalBlocker>
 #include <QVBoxLayout>
 
@@ -69,16 +71,11 @@ void ComparePanel::buildUi() {
     choices->addWidget(widget);
   }
   choices->addStretch();
-  auto* scroll = new QScrollArea;
-  scroll->setWidget(inner);
-  scroll->setWidgetResizable(true);
-  scroll->setFrameShape(QFrame::NoFrame);
-  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  scroll->setMinimumWidth(inner->minimumSizeHint().width() + 20);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(8, 4, 4, 4);
-  layout->addWidget(scroll, 1);
+  layout->addWidget(makeScrollColumn(inner), 1);
   layout->addLayout(makeNumbers());
+  layout->addLayout(makeChecks());
   for (QWidget* widget : std::initializer_list<QWidget*>{m_start, m_progress, m_doing}) layout->addWidget(widget);
 }
 
@@ -94,24 +91,49 @@ QLayout* ComparePanel::makeNumbers() {
   m_repeats->setToolTip(
       tr("Measured runs of both lanes, by which the intervals are found. One more warms up and is "
          "dropped. With one repeat nothing can be said for sure."));
+  auto* numbers = new QHBoxLayout;
+  numbers->addWidget(new QLabel(tr("Requests")));
+  numbers->addWidget(m_requests, 1);
+  numbers->addWidget(new QLabel(tr("Repeats")));
+  numbers->addWidget(m_repeats, 1);
+  return numbers;
+}
+
+QLayout* ComparePanel::makeChecks() {
   m_logits = new QCheckBox(tr("Compare logits"));
   m_logits->setChecked(true);
   m_logits->setToolTip(tr("At the end both settings read A's answers: how far do their predictions lie apart?"));
   m_probe = new QCheckBox(tr("Probe the machine"));
   m_probe->setChecked(true);
   m_probe->setToolTip(tr("Before and after every repeat: one in which the machine drifted by over 10% is dropped"));
-  auto* numbers = new QHBoxLayout;
-  numbers->addWidget(new QLabel(tr("Requests")));
-  numbers->addWidget(m_requests, 1);
-  numbers->addWidget(new QLabel(tr("Repeats")));
-  numbers->addWidget(m_repeats, 1);
+  m_text_button = new QPushButton;
+  m_text_button->setObjectName(QStringLiteral("text"));
+  m_text_button->setToolTip(tr("A text file that both settings read at the end: the perplexity of each on it"));
+  connect(m_text_button, &QPushButton::clicked, this, &ComparePanel::chooseText);
   auto* checks = new QHBoxLayout;
   checks->addWidget(m_logits);
   checks->addWidget(m_probe);
   auto* both = new QVBoxLayout;
-  both->addLayout(numbers);
   both->addLayout(checks);
+  both->addWidget(m_text_button);
   return both;
+}
+
+// Chosen again, one can be given up.
+void ComparePanel::chooseText() {
+  if (!m_text.empty()) return useText({});
+  const QString file = QFileDialog::getOpenFileName(this, tr("A text to measure perplexity on"), {},
+                                                    tr("Texts (*.txt *.md);;All files (*)"));
+  if (!file.isEmpty()) useText(file);
+}
+
+void ComparePanel::useText(const QString& file) {
+  m_text.clear();
+  QFile text(file);
+  if (!file.isEmpty() && text.open(QIODevice::ReadOnly)) m_text = text.readAll().toStdString();
+  m_text_name = m_text.empty() ? QString() : QFileInfo(file).fileName();
+  m_doing->setText(file.isEmpty() || !m_text.empty() ? QString() : tr("%1 has no text that can be read").arg(file));
+  refresh();
 }
 
 const core::Preset* ComparePanel::preset() const {
@@ -180,7 +202,9 @@ std::optional<CompareOrder> ComparePanel::order() const {
                      .b = m_knobs->options(1),
                      .repeats = m_repeats->value(),
                      .quality_tokens = m_logits->isChecked() ? kQualityTokens : 0,
-                     .probe = m_probe->isChecked()};
+                     .probe = m_probe->isChecked(),
+                     .text = m_text,
+                     .text_name = m_text_name.toStdString()};
   order.preset.num_requests = m_requests->value();
   return order;
 }
@@ -218,9 +242,12 @@ void ComparePanel::refresh() {
   m_open_model->setToolTip(tr("The model on which this machine shows the difference"));
   m_open_model->setVisible(!m_notices->text().isEmpty() && !wanted.isEmpty() && wanted != m_model && !m_comparing);
   m_notices->setVisible(!m_notices->text().isEmpty());
+  m_text_button->setText(m_text.empty() ? tr("Perplexity on a text...")
+                                        : tr("Perplexity on %1: leave out").arg(m_text_name));
   m_start->setText(m_comparing ? tr("Stop comparing") : tr("Compare"));
   m_start->setEnabled(m_comparing || (work && !m_model.isEmpty()));
-  for (QWidget* widget : std::initializer_list<QWidget*>{m_choice, m_knobs, m_requests, m_repeats, m_logits, m_probe}) {
+  for (QWidget* widget :
+       std::initializer_list<QWidget*>{m_choice, m_knobs, m_requests, m_repeats, m_logits, m_probe, m_text_button}) {
     widget->setEnabled(!m_comparing);
   }
   m_progress->setVisible(m_comparing);

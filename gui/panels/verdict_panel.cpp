@@ -58,7 +58,7 @@ QString intervalText(const std::optional<core::Interval>& interval) {
 }
 
 bool isClear(const core::Difference& row) {
-  return row.verdict != "no clear difference" && row.verdict != "one sample" && row.verdict != "not measured";
+  return row.a && row.b && row.verdict != "no clear difference" && row.verdict != "one sample";
 }
 
 std::optional<double> figureOf(const core::RunSummary& run, const std::string& id) {
@@ -75,7 +75,8 @@ QString qualityText(const core::Quality& quality) {
                  .arg(countText(quality.num_equal_answers), countText(quality.num_answers));
   }
   if (quality.first_divergent_token) {
-    parts << VerdictPanel::tr("the first other token is number %1").arg(countText(*quality.first_divergent_token));
+    parts << VerdictPanel::tr("the first other token comes after %1 equal ones")
+                 .arg(countText(*quality.first_divergent_token));
   }
   if (quality.kl_mean) {
     const auto small = [](double value) { return displayLocale().toString(value, 'g', 3); };
@@ -84,6 +85,11 @@ QString qualityText(const core::Quality& quality) {
                  "token is the same in %4")
                  .arg(countText(quality.num_rows), small(*quality.kl_mean), small(quality.kl_p99.value_or(0)),
                       shareText(quality.top1_agreement.value_or(0)));
+  }
+  if (const auto& read = quality.text) {
+    parts << VerdictPanel::tr("perplexity on %1: A %2, B %3 (%4 tokens, KL(A‖B) %5 nats on average)")
+                 .arg(text(read->name), significantText(read->perplexity_a), significantText(read->perplexity_b),
+                      countText(read->num_tokens), displayLocale().toString(read->kl_mean, 'g', 3));
   }
   return parts.join(QStringLiteral("; "));
 }
@@ -157,10 +163,11 @@ QLayout* VerdictPanel::makeButtons() {
   m_save->setToolTip(tr("As .json, which can be opened again, as .csv, or as a page, .html"));
   connect(m_save, &QPushButton::clicked, this, &VerdictPanel::chooseAndSave);
   m_pin = new QPushButton(tr("Pin"));
-  m_pin->setToolTip(tr("Keeps one lane's figures as a baseline beside all later comparisons"));
+  m_pin->setToolTip(tr("Keeps a run's figures as a baseline beside all later comparisons"));
   auto* lanes = new QMenu(m_pin);
-  lanes->addAction(tr("Lane A"), this, [this] { pin(false); });
-  lanes->addAction(tr("Lane B"), this, [this] { pin(true); });
+  m_pin_lanes = {lanes->addAction(tr("Lane A"), this, [this] { pin(false); }),
+                 lanes->addAction(tr("Lane B"), this, [this] { pin(true); })};
+  lanes->addAction(tr("The run with one lane"), this, &VerdictPanel::runWanted);
   lanes->addAction(tr("None"), this, [this] {
     m_pinned.reset();
     refresh();
@@ -222,6 +229,12 @@ void VerdictPanel::pin(bool lane_b) {
   refresh();
 }
 
+void VerdictPanel::pinRun(const core::RunSummary& run, const QString& name) {
+  if (run.num_steps == 0) return emit failed(tr("Nothing has run yet that could be pinned: press Run first."));
+  m_pinned = Pinned{name, run};
+  refresh();
+}
+
 void VerdictPanel::refresh() {
   const bool any = m_comparison != nullptr;
   m_answer->setText(answer());
@@ -230,13 +243,15 @@ void VerdictPanel::refresh() {
   m_details->setToolTip(notes());
   m_quality->setText(any ? qualityText(m_comparison->quality) : QString());
   m_quality->setVisible(!m_quality->text().isEmpty());
-  m_table->setVisible(any);
+  m_table->setVisible(any || m_pinned);
   m_save->setEnabled(any && m_finished);
-  m_pin->setEnabled(any && m_finished);
-  if (any) fillTable();
+  for (QAction* lane : m_pin_lanes) lane->setEnabled(any && m_finished);
+  if (any || m_pinned) fillTable();
 }
 
 QString VerdictPanel::answer() const {
+  if (!m_comparison && m_pinned)
+    return tr("%1 is pinned: compare two settings to see them beside it").arg(m_pinned->name);
   if (!m_comparison) return tr("Nothing compared yet: choose two settings in the Compare panel.");
   const auto& rows = m_comparison->differences;
   const auto row = std::ranges::find(rows, kMainFigure, &core::Difference::metric);
@@ -264,8 +279,22 @@ QString VerdictPanel::notes() const {
   return lines.isEmpty() ? QString() : tipText(lines.join(QLatin1Char('\n')));
 }
 
+// Of a comparison; without one the figures that a pinned run can have.
+std::vector<core::Difference> VerdictPanel::rows() const {
+  if (m_comparison) return m_comparison->differences;
+  std::vector<core::Difference> rows;
+  for (const core::ComparedMetric& metric : core::comparedMetrics()) {
+    core::Difference row;
+    row.metric = metric.id;
+    row.label = metric.label;
+    row.unit = metric.unit;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
 void VerdictPanel::fillTable() {
-  const auto& rows = m_comparison->differences;
+  const std::vector<core::Difference> rows = this->rows();
   while (m_table->topLevelItemCount() > static_cast<int>(rows.size())) delete m_table->takeTopLevelItem(0);
   while (m_table->topLevelItemCount() < static_cast<int>(rows.size())) m_table->addTopLevelItem(new QTreeWidgetItem);
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -284,6 +313,7 @@ void VerdictPanel::fillTable() {
       item.setTextAlignment(column, Qt::AlignVCenter | (words ? Qt::AlignLeft : Qt::AlignRight));
     }
   }
+  for (int column = kA; column < kPinned; ++column) m_table->setColumnHidden(column, !m_comparison);
   m_table->setColumnHidden(kPinned, !m_pinned);
   if (m_pinned) m_table->headerItem()->setText(kPinned, tr("Pinned: %1").arg(m_pinned->name));
   for (int column = 0; column < kNumColumns; ++column) m_table->resizeColumnToContents(column);

@@ -5,6 +5,8 @@
 #include "core/engine/workload.h"
 #include "core/options.h"
 
+#include <string>
+
 namespace inferoscope::gui {
 
 // What a person wants compared: two settings and the work they are to do.
@@ -16,6 +18,8 @@ struct CompareOrder {
   int repeats = 3;
   int quality_tokens = 256;  // 0: no logits
   bool probe = true;         // the machine, around every repeat
+  std::string text{};        // whose perplexity is measured with both settings; empty: none
+  std::string text_name{};
 };
 
 }  // namespace inferoscope::gui

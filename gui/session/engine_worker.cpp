@@ -100,6 +100,7 @@ bool EngineWorker::tryLoad(const std::string& source, std::stop_token cancel) {
     m_backend = std::move(backend);
     m_model = model;
     m_recent.clear();
+    startTally();
     showLoaded(*model);
     return true;
   } catch (const core::Cancelled&) {
@@ -191,6 +192,7 @@ void EngineWorker::applyNow(const core::EngineOptions& options, const std::share
   if (!model) wanted.weights = m_options.weights;
   if (const std::string refusal = engine.apply(wanted, model); !refusal.empty()) throw core::Error(refusal);
   const std::string weights_before = m_options.weights;
+  m_tally_mixed |= m_tally.summary().num_steps > 0 && !(engine.options() == m_options);
   m_options = engine.options();
   if (m_options.weights != weights_before) {
     m_model = model;
@@ -249,6 +251,7 @@ void EngineWorker::reset() {
   if (!toOneLane()) return;
   lane()->engine().reset();
   lane()->setWorkload(m_scenario);
+  startTally();
   publish(true);
   if (m_state == RunState::kRunning) postStep();
 }
@@ -285,6 +288,16 @@ double EngineWorker::stepProgress() const {
   return total > 0 ? static_cast<double>(progress->ops_done.load(std::memory_order_relaxed)) / total : 0.0;
 }
 
+void EngineWorker::startTally() {
+  m_tally = core::RunTally();
+  m_tally_mixed = false;
+}
+
+void EngineWorker::summarizeRun() {
+  const QString work = m_scenario ? QString::fromStdString(m_scenario->title) : tr("Requests of your own");
+  emit runSummarized(m_tally.summary(), m_tally_mixed ? tr("%1, knobs changed while it ran").arg(work) : work);
+}
+
 void EngineWorker::postStep() {
   m_step_timer.start(m_step_delay_ms);
 }
@@ -306,13 +319,17 @@ void EngineWorker::stepNow() {
   try {
     if (const auto record = lane()->step(m_stop)) {
       m_mailbox->putStep(record);
+      m_tally.add(*record, lane()->engine().snapshot());
       keepForAdvice(record);
     }
   } catch (const std::exception& error) {
     setState(RunState::kPaused);
     emit engineFailed(QString::fromUtf8(error.what()));
   }
-  for (const std::string& refusal : lane()->takeRefusals()) emit requestRefused({}, QString::fromStdString(refusal));
+  for (const std::string& refusal : lane()->takeRefusals()) {
+    m_tally.addRefused(1);
+    emit requestRefused({}, QString::fromStdString(refusal));
+  }
 }
 
 // `always`: the state stays as it is for a while, and the last one shown must be exact.

@@ -7,6 +7,7 @@
 #include "core/engine/prediction.h"
 #include "core/engine/workload.h"
 #include "core/model/variant_job.h"
+#include "core/observe/run_summary.h"
 #include "core/options.h"
 #include "gui/session/compare_order.h"
 #include "gui/session/frame.h"
@@ -66,6 +67,7 @@ class EngineWorker : public QObject {
 
   void compare(const CompareOrder& order, std::stop_token cancel);
   void endComparison();  // one lane again
+  void summarizeRun();   // the one lane's
   void checkPreset(const core::Preset& preset);
   void advise(std::stop_token cancel);  // what would help the workload most
 
@@ -98,6 +100,8 @@ class EngineWorker : public QObject {
   // What may be said by now; `finished`: the answer.
   void comparisonChanged(std::shared_ptr<const inferoscope::core::Comparison> comparison, bool finished);
   void comparisonEnded(const QString& reason);  // before its end, or never begun; empty: as was asked for
+  // Since the lane was made or reset. No steps: nothing ran.
+  void runSummarized(const inferoscope::core::RunSummary& run, const QString& name);
   void presetChecked(const QString& id, const QStringList& notices);
   void adviceGiven(const std::vector<inferoscope::core::Advice>& advice);
   void adviceRefused(const QString& reason);
@@ -118,6 +122,7 @@ class EngineWorker : public QObject {
   void onStepDue();
   void stepNow();
   void publish(bool always);
+  void startTally();
   void keepForAdvice(std::shared_ptr<const core::StepRecord> step);
 
   void startComparison(const CompareOrder& order);
@@ -150,6 +155,8 @@ class EngineWorker : public QObject {
   bool m_resume = false;  // the one lane ran before
   int m_shown_round = -1;
   std::chrono::steady_clock::time_point m_last_told;
+  core::RunTally m_tally;                                        // of the one lane; stays while two are compared
+  bool m_tally_mixed = false;                                    // knobs changed while it ran
   std::deque<std::shared_ptr<const core::StepRecord>> m_recent;  // what advice is made of
   std::unique_ptr<core::VariantJob> m_job;                       // weights asked for that are being made
 };

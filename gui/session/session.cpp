@@ -76,6 +76,7 @@ void Session::connectWorker() {
   connect(m_worker, &EngineWorker::comparisonProgress, this, &Session::comparisonProgress);
   connect(m_worker, &EngineWorker::comparisonChanged, this, &Session::comparisonChanged);
   connect(m_worker, &EngineWorker::comparisonEnded, this, &Session::comparisonEnded);
+  connect(m_worker, &EngineWorker::runSummarized, this, &Session::runSummarized);
   connect(m_worker, &EngineWorker::presetChecked, this, &Session::presetChecked);
   connect(m_worker, &EngineWorker::adviceGiven, this, &Session::adviceGiven);
   connect(m_worker, &EngineWorker::adviceRefused, this, &Session::adviceRefused);
@@ -142,6 +143,10 @@ void Session::compare(const CompareOrder& order) {
 void Session::endComparison() {
   m_compare_stop.request_stop();
   call(&EngineWorker::endComparison);
+}
+
+void Session::summarizeRun() {
+  call(&EngineWorker::summarizeRun);
 }
 
 void Session::checkPreset(const core::Preset& preset) {

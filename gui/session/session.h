@@ -5,6 +5,7 @@
 #include "core/engine/memory_estimate.h"
 #include "core/engine/prediction.h"
 #include "core/engine/workload.h"
+#include "core/observe/run_summary.h"
 #include "core/options.h"
 #include "gui/session/compare_order.h"
 #include "gui/session/frame.h"
@@ -51,6 +52,7 @@ class Session : public QObject {
   // Two lanes instead of one, until the comparison is over and somebody runs, asks or changes something.
   void compare(const CompareOrder& order);
   void endComparison();                          // stops one that is not over; one lane again
+  void summarizeRun();                           // what the one lane came to: runSummarized()
   void checkPreset(const core::Preset& preset);  // does this model show its effect? presetChecked()
   void advise();                                 // what would help: adviceGiven() or adviceRefused()
 
@@ -84,6 +86,7 @@ class Session : public QObject {
   void comparisonProgress(const QString& doing, double share);
   void comparisonChanged(const std::shared_ptr<const core::Comparison>& comparison, bool finished);
   void comparisonEnded(const QString& reason);  // without an answer; empty: as was asked for
+  void runSummarized(const core::RunSummary& run, const QString& name);
   void presetChecked(const QString& id, const QStringList& notices);
   void adviceGiven(const std::vector<core::Advice>& advice);
   void adviceRefused(const QString& reason);

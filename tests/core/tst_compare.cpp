@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/engine/compare.h"
+#include "core/engine/perplexity.h"
 #include "core/engine/scorer.h"
+#include "core/error.h"
 #include "tests/support/lanes.h"
 
 #include <QFile>
@@ -148,12 +150,52 @@ class TestCompare : public QObject {
     }
   }
 
+  // The same figures as when the text is read by itself.
+  void aTextIsReadByBoth() {
+    const LaneSource a = source(), b = source({{"kv-format", "q8_0"}});
+    CompareSetup wanted = setup();
+    wanted.repeats = 1;
+    wanted.quality_tokens = 0;
+    for (int i = 0; i < 60; ++i) wanted.text += "A river of keys and values, once more. ";
+    wanted.text_name = "river.txt";
+    const Comparison comparison = compare(a, b, wanted, {}, {});
+    const Perplexity alone = measurePerplexity(a, b, windowsOf(wanted.text, *a.model), {}, {});
+    const TextScore& read = comparison.quality.text.value();
+    QCOMPARE(read.num_tokens, alone.num_tokens);
+    QCOMPARE(read.perplexity_a, alone.perplexity);
+    QCOMPARE(read.perplexity_b, alone.vs->perplexity);
+    QCOMPARE(read.kl_mean, alone.vs->kl_mean);
+    QVERIFY(read.num_tokens > 100 && read.kl_mean > 0 && read.top1_agreement > 0);
+    QVERIFY(!comparison.quality.kl_mean);
+    wanted.text = "A";
+    QVERIFY_EXCEPTION_THROWN(compare(a, b, wanted, {}, {}), Error);
+  }
+
+  // Twelve requests of up to 37 tokens, in blocks of 16 or of a whole context.
+  void whatFitsIsCounted() {
+    const Settings small = {{"kv-budget", "1"}, {"max-sequences", "2"}};
+    const Comparison comparison =
+        compare(source(small), source({{"kv-layout", "contiguous"}, {"kv-budget", "1"}}), setup(), {}, {});
+    const Difference& fits = row(comparison, "fitting_sequences");
+    const RunSummary& paged = comparison.a.run;
+    QVERIFY(paged.fitting_sequences > 2.0);  // whatever max-sequences lets in
+    QVERIFY2(*fits.a > 2 * *fits.b, qPrintable(QStringLiteral("%1 %2").arg(*fits.a).arg(*fits.b)));
+  }
+
+  void aFigureOfOneLaneIsTold() {
+    const Comparison comparison = compare(source({{"prefix-cache", "off"}}), source(), setup(), {}, {});
+    const Difference& hits = row(comparison, "prefix_hit_rate");
+    QCOMPARE(hits.verdict, std::string("A off"));
+    QVERIFY(!hits.a && hits.b && !hits.ratio);
+  }
+
   // What was written is all there again, without a model.
   void aComparisonIsOneFile() {
     const QTemporaryDir folder;
     const std::string file = folder.filePath("c.json").toStdString();
     Comparison comparison = compare(source({{"block-size", "4"}}), source(), setup(), {}, {});
     comparison.notices = {"a < b & \"c\""};
+    comparison.quality.text = TextScore{"river.txt", 100, 11.5, 12.25, 0.125, 0.5, 0.75};
     saveComparison(comparison, file);
     const Comparison again = openComparison(file);
     QCOMPARE(comparisonJson(again).dump(), comparisonJson(comparison).dump());
@@ -166,6 +208,7 @@ class TestCompare : public QObject {
     saveComparison(again, folder.filePath("c.html").toStdString());
     const QByteArray html = contents(folder.filePath("c.html"));
     QCOMPARE(html.count("<svg"), qsizetype(4));
+    QVERIFY(html.contains("river.txt (100 tokens): A 11.5, B 12.25"));
     QVERIFY(html.contains("a &lt; b &amp;") && html.contains("block-size 4 against 16"));
     QVERIFY(!html.contains("nan") && !html.contains("http"));
     QVERIFY(!QFile::exists(folder.filePath("c.json.part")));

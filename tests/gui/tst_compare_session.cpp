@@ -61,6 +61,7 @@ struct Watched {
   QSignalSpy ended{&session, &gui::Session::comparisonEnded};
   QSignalSpy refused{&session, &gui::Session::optionsRefused};
   QSignalSpy request_refused{&session, &gui::Session::requestRefused};
+  QSignalSpy summed{&session, &gui::Session::runSummarized};
   QSignalSpy checked{&session, &gui::Session::presetChecked};
   QSignalSpy advice{&session, &gui::Session::adviceGiven};
   QSignalSpy no_advice{&session, &gui::Session::adviceRefused};
@@ -154,6 +155,34 @@ class TestCompareSession : public QObject {
     w.session.setScenario(tests::twelveRequests());
     w.session.run();
     WAIT_FOR(w.last.snapshot && w.last.snapshot->totals.num_finished == 12);
+  }
+
+  // Also again after a reset, without what came before it.
+  void aRunWithOneLaneIsSummedUp() {
+    Watched w;
+    QVERIFY(w.ready());
+    w.session.setScenario(tests::twelveRequests());
+    w.session.summarizeRun();
+    WAIT_FOR(w.summed.count() == 1);
+    QCOMPARE(w.summed.front().front().value<core::RunSummary>().num_steps, 0);
+    w.session.run();
+    for (int round = 1; round <= 2; ++round) {
+      w.session.reset();
+      WAIT_FOR(w.last.snapshot && w.last.snapshot->totals.num_finished == 12);
+      w.session.summarizeRun();
+      WAIT_FOR(w.summed.count() == 1 + round);
+      const auto run = w.summed.back().front().value<core::RunSummary>();
+      QCOMPARE(run.num_finished, 12);
+      QCOMPARE(run.num_steps, w.last.snapshot->totals.num_steps);
+      QCOMPARE(run.num_output_tokens, w.last.snapshot->totals.num_output_tokens);
+      QVERIFY(run.fitting_sequences > 1);
+      w.last = {};
+    }
+    QCOMPARE(w.summed.back().back().toString(), QString::fromStdString(tests::twelveRequests().title));
+    w.session.applyOptions(tests::with({{"block-size", "8"}}));
+    w.session.summarizeRun();
+    WAIT_FOR(w.summed.count() == 4);
+    QVERIFY(w.summed.back().back().toString().contains(QStringLiteral("knobs changed")));
   }
 
   void aPresetIsCheckedAgainstTheModel() {

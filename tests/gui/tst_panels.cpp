@@ -4,6 +4,7 @@
 #include "gui/panels/allocators_panel.h"
 #include "gui/panels/compare_panel.h"
 #include "gui/panels/headline_panel.h"
+#include "gui/panels/knob_editors.h"
 #include "gui/panels/knobs_panel.h"
 #include "gui/panels/message_bar.h"
 #include "gui/panels/model_panel.h"
@@ -14,11 +15,15 @@
 
 #include <qcustomplot.h>
 #include <QClipboard>
+#include <QMainWindow>
+#include <QMenu>
+#include <QMenuBar>
 #include <QSignalSpy>
 #include <QtTest>
 
 #include <cmath>
 #include <memory>
+#include <set>
 #include <string>
 #include <type_traits>
 
@@ -216,6 +221,26 @@ class TestPanels : public QObject {
     QVERIFY(!shownBy(panel).contains(QStringLiteral("DECODE")));
   }
 
+  // Between two rounds of a comparison no step is there to judge.
+  void headlineSaysWhatIsCompared() {
+    gui::HeadlinePanel panel;
+    panel.showModel(tests::toyModel());
+    panel.showRunState(RunState::kRunning);
+    panel.showComparing(QStringLiteral("repeat 2 of 5"));
+    QVERIFY(shownBy(panel).startsWith(QStringLiteral("Comparing\nrepeat 2 of 5")));
+    gui::Frame frame = frameOf(0, core::Phase::kDecode, 4, 10);
+    frame.b = gui::LaneFrame(frame);
+    frame.steps.clear();
+    panel.showFrame(frame);
+    QVERIFY(shownBy(panel).startsWith(QStringLiteral("Comparing\nrepeat 2 of 5, lane B")));
+    frame.steps = frame.b->steps;
+    panel.showFrame(frame);
+    QVERIFY(shownBy(panel).contains(QStringLiteral("Lane A, repeat 2 of 5")));
+    panel.showModel(tests::toyModel());
+    panel.showComparing({});
+    QVERIFY(shownBy(panel).startsWith(QStringLiteral("Ready")));
+  }
+
   // ---- Knobs -------------------------------------------------------------------------------------------------------
 
   void knobsComeFromTheTable() {
@@ -324,6 +349,36 @@ class TestPanels : public QObject {
     QCOMPARE(changed.at(0).at(0).value<core::EngineOptions>().linear, std::string("own"));
     panel.showRefusal(QStringLiteral("no GPU"));
     QCOMPARE(choices(), (QStringList{"simd", "naive"}));
+  }
+
+  // Every key goes through all of its knob's choices, or the steps of a number, and comes back.
+  void everyKnobHasAKey() {
+    QMainWindow window;
+    auto* panel = new gui::KnobsPanel;
+    window.setCentralWidget(panel);
+    window.menuBar()->addMenu(QStringLiteral("Knobs"))->addActions(panel->turns());
+    panel->showInForce({});
+    window.show();
+    QVERIFY(QTest::qWaitForWindowActive(&window));
+    QSignalSpy changed(panel, &gui::KnobsPanel::changed);
+    QSet<QString> keys;
+    for (const core::Knob& knob : core::knobs()) {
+      const QKeySequence key = gui::knobShortcut(knob);
+      keys.insert(key.toString());
+      QVERIFY(panel->findChild<QWidget*>(text(knob.id))->toolTip().contains(key.toString(QKeySequence::NativeText)));
+      const std::size_t num_stops = knob.choices.empty() ? knob.steps.size() : knob.choices.size();
+      std::set<std::string> seen;
+      for (std::size_t i = 0; i < num_stops; ++i) {
+        changed.clear();
+        QTest::keyClick(&window, key[0].key(), key[0].keyboardModifiers());
+        QVERIFY2(changed.count() == 1, knob.id.data());
+        const auto wanted = changed.at(0).at(0).value<core::EngineOptions>();
+        seen.insert(knob.get(wanted));
+        panel->showInForce(wanted);
+      }
+      QVERIFY2(seen.size() == num_stops, knob.id.data());
+    }
+    QCOMPARE(keys.size(), static_cast<qsizetype>(core::knobs().size()));
   }
 
   void knobsGoBackToTheirDefaults() {
@@ -581,8 +636,8 @@ class TestPanels : public QObject {
                                "2.00 to 2.00", "3",        "+50 tok/s", ""};
     QCOMPARE(rowOf(panel, QStringLiteral("Output")), cells);
     const QString shown = shownBy(panel);
-    for (const char* words : {"block-size 16 against 64", "3 of 4 answers are equal", "number 7", "0.0012 nats",
-                              "same in 98%", "1 note", "3 repeats, 0 dropped"}) {
+    for (const char* words : {"block-size 16 against 64", "3 of 4 answers are equal", "after 7 equal ones",
+                              "0.0012 nats", "same in 98%", "1 note", "3 repeats, 0 dropped"}) {
       QVERIFY2(shown.contains(QString::fromUtf8(words)), qPrintable(shown));
     }
     panel.showProgress(QStringLiteral("repeat 1 of 3"));
@@ -602,6 +657,46 @@ class TestPanels : public QObject {
     QVERIFY(!table->isColumnHidden(table->columnCount() - 1));
     QCOMPARE(rowOf(panel, QStringLiteral("Output")).back(), QStringLiteral("100 tok/s"));
     QVERIFY(table->headerItem()->text(table->columnCount() - 1).contains(QStringLiteral("Chat, lane B")));
+  }
+
+  // A plain run is a baseline too: alone, and beside a comparison.
+  void aRunStaysAsABaseline() {
+    gui::VerdictPanel panel;
+    QSignalSpy failed(&panel, &gui::VerdictPanel::failed);
+    QSignalSpy wanted(&panel, &gui::VerdictPanel::runWanted);
+    for (QAction* action : button(panel, QStringLiteral("Pin"))->menu()->actions()) {
+      QCOMPARE(action->isEnabled(), !action->text().startsWith(QStringLiteral("Lane")));
+      if (action->text().contains(QStringLiteral("one lane"))) action->trigger();
+    }
+    QCOMPARE(wanted.count(), 1);
+    panel.pinRun({}, QStringLiteral("Chat"));  // nothing ran
+    QCOMPARE(failed.count(), 1);
+    core::RunSummary run = someComparison()->a.run;
+    run.num_steps = 100;
+    panel.pinRun(run, QStringLiteral("Chat"));
+    QCOMPARE(rowOf(panel, QStringLiteral("Output")).back(), QStringLiteral("50 tok/s"));
+    QVERIFY(panel.sentence().contains(QStringLiteral("Chat is pinned")));
+    panel.showComparison(someComparison(), true);
+    QCOMPARE(rowOf(panel, QStringLiteral("Output")).back(), QStringLiteral("50 tok/s"));
+    QCOMPARE(rowOf(panel, QStringLiteral("Output"))[2], QStringLiteral("100 tok/s"));
+  }
+
+  void aTextIsChosenAndLeftOut() {
+    const QTemporaryDir folder;
+    const QString name = folder.filePath(QStringLiteral("river.txt"));
+    QFile file(name);
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write("of keys and values");
+    file.close();
+    gui::ComparePanel panel(core::builtinPresets());
+    QVERIFY(panel.order()->text.empty());
+    panel.useText(name);
+    QCOMPARE(panel.order()->text, std::string("of keys and values"));
+    QCOMPARE(panel.order()->text_name, std::string("river.txt"));
+    panel.findChild<QPushButton*>(QStringLiteral("text"))->click();  // leaves it out again
+    QVERIFY(panel.order()->text.empty());
+    panel.useText(folder.filePath(QStringLiteral("none.txt")));
+    QVERIFY(shownBy(panel).contains(QStringLiteral("none.txt has no text")));
   }
 
   void aComparisonIsSavedAndOpened() {
