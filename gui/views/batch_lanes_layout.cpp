@@ -4,6 +4,7 @@
 #include "gui/paint/marks.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace inferoscope::gui {
 
@@ -16,6 +17,7 @@ constexpr int kLeastLane = 2;
 constexpr int kGutter = 76;
 constexpr int kNarrow = 360;  // under this width no gutter
 constexpr int kRanHeight = 18;
+constexpr int kLowLines = 9;  // under this height, in lines, the strips give their room to the lanes
 constexpr int kWaitingHeight = 12;
 
 bool contains(const std::vector<core::SeqId>& ids, core::SeqId id) {
@@ -70,11 +72,12 @@ int placeStrips(LanesLayout& layout, const QRect& inner, int line_height) {
   return top;
 }
 
-// As many lanes as the columns that are seen need; where they end.
-int placeLanes(LanesLayout& layout, const std::deque<LaneColumn>& columns, int top, int bottom) {
+// As many lanes as the columns that are seen need, each `least` of it; where they end.
+template <class Least>
+int placeLanes(LanesLayout& layout, const std::deque<LaneColumn>& columns, int top, int bottom, const Least& least) {
   for (std::size_t i = layout.first_column; i < layout.num_columns; ++i) {
     const LaneColumn& column = columns[i];
-    layout.batch_lanes = std::max({layout.batch_lanes, column.num_places, static_cast<int>(column.batch.size())});
+    layout.batch_lanes = std::max({layout.batch_lanes, least(column), static_cast<int>(column.batch.size())});
     layout.queue_lanes = std::max(layout.queue_lanes, static_cast<int>(column.queue.size()));
   }
   shareRoom(layout, std::max(0, bottom - 2 * kSpacing - top));
@@ -87,13 +90,15 @@ int placeLanes(LanesLayout& layout, const std::deque<LaneColumn>& columns, int t
 LanesLayout layoutLanesByTime(const QRect& area, int line_height, const std::deque<LaneColumn>& columns,
                               const TimeSpan& seen) {
   LanesLayout layout;
-  const int top = placeStrips(layout, area, line_height);
-  const auto starts_before = [](const LaneColumn& column, std::int64_t ns) { return column.start_ns < ns; };
-  const auto ends_before = [](const LaneColumn& column, std::int64_t ns) {
-    return column.start_ns + column.duration_ns <= ns;
-  };
-  const auto first = std::ranges::lower_bound(columns, seen.from_ns, ends_before);
-  const auto end = std::lower_bound(first, columns.end(), seen.to_ns, starts_before);
+  int top = placeStrips(layout, area, line_height);
+  if (area.height() < kLowLines * line_height) {
+    layout.ran.setHeight(0);
+    layout.waiting = layout.ran;
+    top = layout.ran.top();
+  }
+  const auto end_of = [](const LaneColumn& column) { return column.start_ns + column.duration_ns; };
+  const auto first = std::ranges::upper_bound(columns, seen.from_ns, {}, end_of);
+  const auto end = std::ranges::lower_bound(first, columns.end(), seen.to_ns, {}, &LaneColumn::start_ns);
   layout.first_column = static_cast<std::size_t>(first - columns.begin());
   layout.num_columns = static_cast<std::size_t>(end - columns.begin());
   for (auto column = first; column != end; ++column) {
@@ -101,7 +106,8 @@ LanesLayout layoutLanesByTime(const QRect& area, int line_height, const std::deq
     const int right = std::min(layout.ran.right() + 1, seen.xOf(column->start_ns + column->duration_ns, layout.ran));
     layout.columns.push_back({left, std::max(1, right - left)});
   }
-  placeLanes(layout, columns, top, area.bottom() + 1);
+  // There is half the room: places that nobody has taken are left out.
+  placeLanes(layout, columns, top, area.bottom() + 1, [](const LaneColumn&) { return 0; });
   return layout;
 }
 
@@ -254,7 +260,7 @@ LanesLayout layoutLanes(const QSize& size, int line_height, const std::deque<Lan
   for (std::size_t i = layout.first_column; i < layout.num_columns; ++i) {
     layout.columns.push_back({right - static_cast<int>(layout.num_columns - i) * column_width, column_width});
   }
-  top = placeLanes(layout, columns, top, layout.axis.top());
+  top = placeLanes(layout, columns, top, layout.axis.top(), std::mem_fn(&LaneColumn::num_places));
   layout.axis.moveTop(std::min(layout.axis.top(), top));
   return layout;
 }

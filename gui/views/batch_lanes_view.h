@@ -41,7 +41,7 @@ class BatchLanesView : public View {
 
  private:
   struct Track {
-    LaneHistory history;
+    LaneHistory history = LaneHistory();
     std::shared_ptr<const core::Snapshot> snapshot;
     const std::deque<LaneColumn>& columns() const { return history.columns(); }
   };

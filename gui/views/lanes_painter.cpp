@@ -76,6 +76,7 @@ void paintLane(QPainter& painter, const LanesPicture& picture, const QRect& lane
 
 void paintStrips(QPainter& painter, const LanesPicture& picture) {
   const LanesLayout& layout = picture.layout;
+  if (layout.ran.isEmpty()) return;
   int most_waiting = 4;  // so that one in the queue doesn't look like a crowd
   for (std::size_t i = layout.first_column; i < layout.num_columns; ++i) {
     most_waiting = std::max(most_waiting, picture.columns[i].num_waiting);
@@ -131,8 +132,10 @@ void paintNames(QPainter& painter, const LanesPicture& picture) {
     painter.setPen(color);
     painter.drawText(area, Qt::AlignLeft | Qt::AlignVCenter, metrics.elidedText(words, Qt::ElideMiddle, width));
   };
-  put(layout.ran, LanesPainter::tr("ran"), picture.theme.dim);
-  put(layout.waiting, LanesPainter::tr("waiting"), picture.theme.dim);
+  if (!layout.ran.isEmpty()) {
+    put(layout.ran, LanesPainter::tr("ran"), picture.theme.dim);
+    put(layout.waiting, LanesPainter::tr("waiting"), picture.theme.dim);
+  }
   if (layout.queue_lanes > 0) put(layout.queueLane(0), LanesPainter::tr("queue"), picture.theme.dim);
   if (layout.batch_lane < metrics.height() - 2 || layout.num_columns == 0) return;
   const std::vector<LaneCell>& places = picture.columns[layout.num_columns - 1].batch;

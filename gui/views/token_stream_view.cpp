@@ -70,6 +70,11 @@ void TokenStreamView::changeEvent(QEvent* event) {
   if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) applyTheme();
 }
 
+void TokenStreamView::resizeEvent(QResizeEvent* event) {
+  View::resizeEvent(event);
+  refresh();
+}
+
 void TokenStreamView::showModel(const ModelInfo& model) {
   m_texts.clear();
   m_texts_beside.clear();
@@ -124,8 +129,11 @@ void TokenStreamView::refresh() {
   appendText(stream);
   const std::optional<std::size_t> num_equal = partAfter(stream, other);
   markWherePart(stream, num_equal);
-  m_header->setText(headerText(stream, other, num_equal));
-  m_footer->setText(footerText());
+  const auto show = [](QLabel& label, const QString& text) {
+    label.setText(label.fontMetrics().elidedText(text, Qt::ElideRight, label.width()));
+  };
+  show(*m_header, headerText(stream, other, num_equal));
+  show(*m_footer, footerText());
   m_stack->showContent();
 }
 
@@ -165,14 +173,14 @@ void TokenStreamView::markWherePart(const StreamedText& stream, std::optional<st
 QString TokenStreamView::headerText(const StreamedText& stream, const StreamedText& other,
                                     std::optional<std::size_t> num_equal) const {
   QString text = requestName(m_snapshot.get(), m_request);
-  if (const core::RequestInfo* request = findRequest(m_snapshot.get(), m_request)) {
-    text += QStringLiteral(" · ") + seqStateWord(request->state);
-  }
   if (num_equal) {
     text +=
         QStringLiteral(" · ") + tr("other after %1 equal tokens").arg(countText(static_cast<std::int64_t>(*num_equal)));
   } else if (const auto common = std::min(stream.tokens.size(), other.tokens.size()); common > 0) {
     text += QStringLiteral(" · ") + tr("%1 tokens, all equal").arg(countText(static_cast<std::int64_t>(common)));
+  }
+  if (const core::RequestInfo* request = findRequest(m_snapshot.get(), m_request)) {
+    text += QStringLiteral(" · ") + seqStateWord(request->state);
   }
   if (m_random_weights) text += QStringLiteral(" · ") + tr("random weights: the text means nothing");
   return text;
