@@ -152,7 +152,7 @@ class TestCompare : public QObject {
 
   // The same figures as when the text is read by itself.
   void aTextIsReadByBoth() {
-    const LaneSource a = source(), b = source({{"kv-format", "q8_0"}});
+    const LaneSource a = source(), b = source({}, "synthetic:tiny:q8_0");
     CompareSetup wanted = setup();
     wanted.repeats = 1;
     wanted.quality_tokens = 0;

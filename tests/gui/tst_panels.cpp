@@ -111,7 +111,8 @@ std::shared_ptr<core::Comparison> someComparison() {
                   .num_rows = 90,
                   .top1_agreement = 0.98,
                   .kl_mean = 0.0012,
-                  .kl_p99 = 0.02};
+                  .kl_p99 = 0.02,
+                  .text = {}};
   made.notices = {"the weights fit the cache"};
   return std::make_shared<core::Comparison>(made);
 }
