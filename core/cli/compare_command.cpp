@@ -131,12 +131,13 @@ void run(Options options, const std::stop_token& stop) {
   }
   const core::Comparison comparison =
       options.open.empty() ? measure(options, stop) : core::openComparison(options.open);
-  for (const std::string& file : options.outputs) core::saveComparison(comparison, file);
   if (options.json) {
     printJson(core::comparisonJson(comparison));
   } else {
     print(comparisonText(comparison));
   }
+  // Last: minutes of measuring are not lost where a file can't be written.
+  for (const std::string& file : options.outputs) core::saveComparison(comparison, file);
 }
 
 }  // namespace

@@ -4,11 +4,13 @@
 #include "core/engine/knobs.h"
 #include "core/engine/scenario_run.h"
 #include "core/error.h"
+#include "core/output_file.h"
 
 #include <fmt/format.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <span>
 
 namespace inferoscope::core {
 namespace {
@@ -157,17 +159,9 @@ std::string csvNumber(const std::optional<double>& value) {
 }
 
 void writeFile(const std::filesystem::path& file, const std::string& text) {
-  std::filesystem::path temporary = file;
-  temporary += ".part";
-  std::ofstream stream(temporary, std::ios::binary);
-  stream << text;
-  stream.close();
-  std::error_code error;
-  if (stream) std::filesystem::rename(temporary, file, error);
-  if (!stream || error) {
-    std::filesystem::remove(temporary, error);
-    throw Error(fmt::format("{}: cannot be written", file.string()));
-  }
+  OutputFile output(file, file.string(), text.size());
+  output.write(std::as_bytes(std::span(text)));
+  output.commit();
 }
 
 }  // namespace

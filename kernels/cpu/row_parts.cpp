@@ -1,16 +1,32 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "kernels/cpu/row_parts.h"
 
+#include <cpuid.h>
+
 namespace inferoscope::kernels::cpu {
+namespace {
+
+// Two that clang 16's __builtin_cpu_supports does not know. Intel's manual, CPUID: leaf 1, ECX, and leaf 7.1, EAX.
+
+bool hasF16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c >> 29 & 1U) != 0;
+}
+
+bool hasAvxVnni() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1U) != 0;
+}
+
+}  // namespace
 
 std::string whyNoAvx2() {
-  static const bool has_it =
-      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+  static const bool has_it = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && hasF16c();
   return has_it ? "" : "this CPU lacks AVX2, FMA or F16C";
 }
 
 std::string whyNoAvxVnni() {
-  static const bool has_it = whyNoAvx2().empty() && __builtin_cpu_supports("avxvnni");
+  static const bool has_it = whyNoAvx2().empty() && hasAvxVnni();
   return has_it ? "" : "this CPU lacks AVX-VNNI";
 }
 
