@@ -65,6 +65,10 @@ std::optional<int> ShadowPool::place(int size) const {
   return m_num_slots - at >= size ? std::optional(at) : std::nullopt;
 }
 
+bool ShadowPool::canHold(const ShadowLengths& lengths) const {
+  return sizeFor(lengths, lengths.final) <= m_num_slots;
+}
+
 bool ShadowPool::admit(SeqId seq, const ShadowLengths& lengths, int written) {
   Held held{.start = 0, .size = sizeFor(lengths, written), .written = written, .final = lengths.final};
   if (m_policy.kind != ShadowKind::kPaged) {

@@ -42,6 +42,8 @@ class ShadowPool {
  public:
   ShadowPool(const ShadowPolicy& policy, int num_slots, int max_len);
 
+  // Whether the whole of a sequence has room in an empty pool: what does not would be preempted for ever.
+  bool canHold(const ShadowLengths& lengths) const;
   // Room for a sequence and its `written` first tokens. False, and nothing done: there is none.
   bool admit(SeqId seq, const ShadowLengths& lengths, int written);
   // It has this many tokens now. False, and nothing done: no block is left (paged alone).
@@ -105,6 +107,7 @@ struct ShadowRun {
   int most_at_once = 0;
   double mean_at_once = 0;
   int num_preempted = 0;
+  int num_refused = 0;  // larger than all the memory
 };
 
 // The trace through one allocator, no model run: first come, first served; a prompt is written in one step, then a

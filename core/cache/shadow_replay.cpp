@@ -15,13 +15,18 @@ class Replay {
       : m_trace(trace), m_pool(policy, num_slots, max_len), m_max_sequences(max_sequences) {
     m_run.policy = policy;
     m_written.resize(trace.size());
-    for (std::size_t i = 0; i < trace.size(); ++i) m_waiting.push_back(static_cast<int>(i));
+    for (int i = 0; i < std::ssize(trace); ++i) {
+      if (m_pool.canHold({request(i).prompt, finalTokens(i)})) {
+        m_waiting.push_back(i);
+      } else {
+        ++m_run.num_refused;
+      }
+    }
   }
 
   ShadowRun go() {
     for (int step = 0; !m_waiting.empty() || !m_running.empty(); ++step) {
-      if (m_running.empty() && !admitFirst(step) && arrived(m_waiting.front(), step))
-        m_waiting.pop_front();  // never fits
+      if (m_running.empty()) admitFirst(step);
       writeTokens();
       while (admitFirst(step)) {
       }

@@ -5,6 +5,7 @@
 #include "core/cli/output.h"
 #include "core/engine/prediction.h"
 #include "core/engine/scenario_run.h"
+#include "core/error.h"
 #include "core/model/weight_variants.h"
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -22,29 +24,40 @@ struct Options {
   std::string scenario;
   std::string model;
   int num_requests = 8;
-  core::EngineOptions engine;
+  GivenKnobs knobs;  // as given, on top of the scenario's
   bool json = false;
 };
 
+std::string timesText(const std::optional<double>& ratio) {
+  return ratio ? fmt::format("{:.2f}x", *ratio) : "-";
+}
+
 std::string adviceText(const core::Advice& advice) {
-  return fmt::format("{:<15} {:<12} {:>7.2f}x tokens/s  {:>6.2f}x TTFT  {:>6.2f}x ITL p99{}\n", advice.knob,
-                     advice.value, advice.throughput_ratio, advice.ttft_ratio, advice.itl_p99_ratio,
-                     advice.guessed ? "  (a guess: its kernel was not measured)" : "");
+  return fmt::format("{:<15} {:<14} {:>7} {:>7} {:>7}{}\n", advice.knob, advice.value,
+                     timesText(advice.throughput_ratio), timesText(advice.ttft_ratio), timesText(advice.itl_p99_ratio),
+                     advice.guessed ? "  (a guess: not measured)" : "");
+}
+
+nlohmann::ordered_json numberJson(const std::optional<double>& value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
 }
 
 nlohmann::ordered_json adviceJson(const core::Advice& advice) {
   return {{"knob", advice.knob},
           {"value", advice.value},
           {"throughput_ratio", advice.throughput_ratio},
-          {"ttft_ratio", advice.ttft_ratio},
-          {"itl_p99_ratio", advice.itl_p99_ratio},
+          {"ttft_ratio", numberJson(advice.ttft_ratio)},
+          {"itl_p99_ratio", numberJson(advice.itl_p99_ratio)},
           {"guessed", advice.guessed}};
 }
 
 // The scenario is run once as it is, so that the kernels in use are known; all else is predicted.
 void run(const Options& options, const std::stop_token& stop) {
   const core::Scenario scenario = core::withEnd(core::findScenario(options.scenario), options.num_requests);
-  const core::EngineOptions engine = core::optionsOf(scenario, options.engine);
+  const core::EngineOptions engine = withFlags(core::optionsOf(scenario, {}), options.knobs);
+  if (engine.device != "cpu") {
+    throw core::Error(fmt::format("advise: predicts for the CPU alone, not for {}; leave out --device", engine.device));
+  }
   const std::shared_ptr<core::Backend> backend = core::makeCpuBackend(engine.threads);
   const std::string source = !options.model.empty()    ? options.model
                              : !scenario.model.empty() ? scenario.model
@@ -77,6 +90,7 @@ void run(const Options& options, const std::stop_token& stop) {
   }
   print(fmt::format("as it is: measured {:.1f}, predicted {:.1f} output tokens/s\n",
                     measured.outputTokensPerSecond().value_or(0), predicted.outputTokensPerSecond().value_or(0)));
+  print(fmt::format("\n{:<15} {:<14} {:>7} {:>7} {:>7}\n", "of computing:", "", "tok/s", "TTFT", "ITL p99"));
   for (const core::Advice& each : advice) print(adviceText(each));
 }
 
@@ -88,7 +102,8 @@ void addAdviseCommand(CLI::App& program, std::stop_token stop) {
   command.add_option("SCENARIO", options->scenario, "A file, or the id of one that comes with the program")->required();
   command.add_option("--model", options->model, "A GGUF file, \"default\", or \"synthetic:NAME[:FORMAT]\"");
   addCount(command, "--requests", options->num_requests, 1, "Requests of a scenario without end");
-  addKnobs(command, options->engine);
+  addKnobs(command,
+           [options](std::string_view id, const std::string& value) { options->knobs.emplace_back(id, value); });
   addJson(command, options->json);
   command.callback([options, stop = std::move(stop)] { run(*options, stop); });
 }

@@ -39,6 +39,11 @@ CLI::Option* addKnobFlag(CLI::App& command, const core::Knob& knob, const KnobTa
       ->group(kKnobGroup);
 }
 
+void setKnobFlag(core::EngineOptions& options, std::string_view id, const std::string& value) {
+  const std::string wrong = core::setKnob(options, id, value);
+  if (!wrong.empty()) throw core::Error("--" + wrong);
+}
+
 }  // namespace
 
 void addModel(CLI::App& command, std::string& source) {
@@ -65,9 +70,9 @@ void addKnobs(CLI::App& command, const KnobTaker& take) {
   for (const core::Knob& knob : core::knobs()) addKnobFlag(command, knob, take);
 }
 
-void setKnobFlag(core::EngineOptions& options, std::string_view id, const std::string& value) {
-  const std::string wrong = core::setKnob(options, id, value);
-  if (!wrong.empty()) throw core::Error("--" + wrong);
+core::EngineOptions withFlags(core::EngineOptions options, const GivenKnobs& given) {
+  for (const auto& [id, value] : given) setKnobFlag(options, id, value);
+  return options;
 }
 
 core::EngineOptions withKnobs(core::EngineOptions options, std::string_view flag, std::string_view text) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace inferoscope::cli {
@@ -23,8 +24,9 @@ void addKnob(CLI::App& command, core::EngineOptions& options, std::string_view i
 // The same, where something else than options takes what is given.
 using KnobTaker = std::function<void(std::string_view id, const std::string& value)>;
 void addKnobs(CLI::App& command, const KnobTaker& take);
-// What a knob's flag does. Throws Error that names the flag.
-void setKnobFlag(core::EngineOptions& options, std::string_view id, const std::string& value);
+// What the flags of knobs said, in their order, on top of `options`. Throws Error that names the flag.
+using GivenKnobs = std::vector<std::pair<std::string_view, std::string>>;
+core::EngineOptions withFlags(core::EngineOptions options, const GivenKnobs& given);
 // "block-size=8,kv-layout=paged" on top of `options`. Throws Error that names the flag.
 core::EngineOptions withKnobs(core::EngineOptions options, std::string_view flag, std::string_view text);
 // --temperature, --top-k, --top-p, --min-p, --repeat-penalty, --seed

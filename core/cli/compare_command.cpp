@@ -37,7 +37,7 @@ struct Options {
   core::CompareSetup setup;
   int num_requests = 0;  // 0: the preset's
   bool no_probe = false;
-  core::EngineOptions engine;
+  GivenKnobs knobs;  // of both lanes, on top of the scenario's
   bool json = false;
 };
 
@@ -108,7 +108,7 @@ core::Comparison measure(Options& options, const std::stop_token& stop) {
     setup.text = readFile("--text", options.text);
     setup.text_name = options.text;
   }
-  const core::EngineOptions common = core::optionsOf(setup.scenario, options.engine);
+  const core::EngineOptions common = withFlags(core::optionsOf(setup.scenario, {}), options.knobs);
   const core::EngineOptions options_a = withKnobs(core::withKnobs(common, preset.a), "--a", options.a);
   const core::EngineOptions options_b = withKnobs(core::withKnobs(common, preset.b), "--b", options.b);
 
@@ -159,7 +159,8 @@ void addCompareCommand(CLI::App& program, std::stop_token stop) {
   command.add_flag("--no-probe", options->no_probe, "Don't probe the machine around every repeat");
   command.add_option("--out", options->outputs, "Write it to FILE.json, FILE.csv or FILE.html; may be given again")
       ->allow_extra_args(false);
-  addKnobs(command, options->engine);
+  addKnobs(command,
+           [options](std::string_view id, const std::string& value) { options->knobs.emplace_back(id, value); });
   addJson(command, options->json);
   command.callback([options, stop = std::move(stop)] { run(*options, stop); });
 }

@@ -30,7 +30,7 @@ struct Options {
   int num_requests = 16;
   core::ServiceGoal goal;
   bool shadow = false;
-  std::vector<std::pair<std::string_view, std::string>> knobs;  // as given, on top of the scenario's
+  GivenKnobs knobs;  // as given, on top of the scenario's
   bool json = false;
 };
 
@@ -59,12 +59,6 @@ class StepFile {
   std::string m_path;
   std::ofstream m_stream;
 };
-
-core::EngineOptions engineOptions(const Options& options, const core::Scenario& scenario) {
-  core::EngineOptions engine = core::optionsOf(scenario, {});
-  for (const auto& [id, value] : options.knobs) setKnobFlag(engine, id, value);
-  return engine;
-}
 
 std::string percentilesText(std::string_view name, const core::Percentiles& values) {
   if (!values.p50) return fmt::format("{:<24}-\n", name);
@@ -97,19 +91,20 @@ std::string summaryText(const core::RunSummary& run) {
 }
 
 std::string shadowText(const std::vector<core::ShadowRun>& runs) {
-  std::string text = fmt::format("\n{:<16}{:>8}{:>10}{:>10}{:>10}{:>9}{:>9}{:>13}\n", "allocator", "waste", "reserved",
-                                 "internal", "external", "at most", "on mean", "preemptions");
+  std::string text = fmt::format("\n{:<16}{:>8}{:>10}{:>10}{:>10}{:>9}{:>9}{:>13}{:>9}\n", "allocator", "waste",
+                                 "reserved", "internal", "external", "at most", "on mean", "preemptions", "refused");
   for (const core::ShadowRun& run : runs) {
-    text += fmt::format("{:<16}{:>7.1f}%{:>9.1f}%{:>9.1f}%{:>9.1f}%{:>9}{:>9.1f}{:>13}\n", run.policy.name(),
+    text += fmt::format("{:<16}{:>7.1f}%{:>9.1f}%{:>9.1f}%{:>9.1f}%{:>9}{:>9.1f}{:>13}{:>9}\n", run.policy.name(),
                         100 * run.mean.waste(), 100 * run.mean.reservedShare(), 100 * run.mean.internalShare(),
-                        100 * run.mean.externalShare(), run.most_at_once, run.mean_at_once, run.num_preempted);
+                        100 * run.mean.externalShare(), run.most_at_once, run.mean_at_once, run.num_preempted,
+                        run.num_refused);
   }
   return text;
 }
 
 void run(const Options& options, const std::stop_token& stop) {
   const core::Scenario scenario = core::withEnd(core::findScenario(options.scenario), options.num_requests);
-  const core::EngineOptions engine = engineOptions(options, scenario);
+  const core::EngineOptions engine = withFlags(core::optionsOf(scenario, {}), options.knobs);
   std::string source = options.model.empty() ? scenario.model : options.model;
   if (source.empty()) source = kDefaultModel;
   std::optional<StepFile> steps;

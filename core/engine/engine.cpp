@@ -286,7 +286,8 @@ Submitted Engine::submit(Request request) {
   Impl& e = *m_impl;
   if (std::string refusal = e.refusal(request); !refusal.empty()) return {SeqId{}, std::move(refusal)};
   Reply reply(request);
-  const SeqId seq = e.scheduler.submit(std::move(request), e.lane_ns);
+  const std::int64_t arrival_ns = request.arrival_ns.value_or(e.lane_ns);
+  const SeqId seq = e.scheduler.submit(std::move(request), arrival_ns);
   e.replies.emplace(seq, std::move(reply));
   ++e.totals.num_requests;
   return {seq, {}};
@@ -391,6 +392,7 @@ Snapshot Engine::snapshot() const {
   snapshot.blocks = e.scheduler.blocks();
   snapshot.block_size = e.plan.block_size;
   snapshot.kv_block_bytes = e.kv->blockBytes();
+  snapshot.kv_budget_slots = e.plan.budget_tokens;
   for (const Sequence* sequence : e.scheduler.running()) snapshot.tables.push_back(describeTable(*sequence));
   for (const auto& sequences : {e.scheduler.running(), e.scheduler.waiting(), e.scheduler.finished()}) {
     for (const Sequence* sequence : sequences) snapshot.requests.push_back(describe(*sequence));

@@ -46,8 +46,10 @@ void Lane::feed() {
       m_refused_in_row = 0;
     } else {
       m_refusals.push_back(fmt::format("{}: {}", label, submitted.refusal));
-      m_workload->answered(m_engine->laneNow());                              // its user asks something else
-      if (++m_refused_in_row == kMaxRefusedInRow) setWorkload(std::nullopt);  // nothing they ask can be served
+      m_workload->answered(m_engine->laneNow());  // its user asks something else
+      ++m_refused_in_row;
+      // Nothing they ask can be served, and they would ask for ever.
+      if (m_refused_in_row >= kMaxRefusedInRow && endless(m_workload->scenario())) setWorkload(std::nullopt);
     }
   }
 }

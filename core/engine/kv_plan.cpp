@@ -53,7 +53,8 @@ KvPlan planKv(const ModelConfig& config, const EngineOptions& options) {
           .block_size = block_size,
           .num_blocks = static_cast<int>(num_blocks),
           .max_len = static_cast<int>(std::min(longest_text, num_blocks * block_size)),
-          .bytes = num_blocks * block_size * token_bytes};
+          .bytes = num_blocks * block_size * token_bytes,
+          .budget_tokens = tokens};
 }
 
 SchedulerConfig schedulerConfig(const EngineOptions& options, const KvPlan& plan) {

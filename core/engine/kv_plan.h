@@ -17,6 +17,7 @@ struct KvPlan {
   int num_blocks = 0;
   int max_len = 0;  // most tokens of a sequence: the model's context length or what the budget holds
   std::int64_t bytes = 0;
+  std::int64_t budget_tokens = 0;  // what the budget holds, whole blocks or not
 
   friend bool operator==(const KvPlan&, const KvPlan&) = default;
 };

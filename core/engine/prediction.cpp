@@ -44,8 +44,12 @@ class DryEngine {
       const StepRecord step = compute(batch, limits, calibration);
       tally.add(step, snapshot());
     }
+    tally.addRefused(m_num_refused);
     return tally.summary();
   }
+
+  // Of the predicted time of ops: kernels that were never measured, or with another number of tokens.
+  double guessedShare() const { return m_ops_ns > 0 ? m_guessed_ns / m_ops_ns : 0; }
 
  private:
   // Requests that are due, or the next one. False: nothing is left to do.
@@ -63,8 +67,10 @@ class DryEngine {
   void takeDue() {
     while (auto request = m_workload.take(m_now_ns)) {
       if (m_scheduler.refusal(*request).empty()) {
-        m_scheduler.submit(std::move(*request), m_now_ns);
+        const std::int64_t arrival_ns = *request->arrival_ns;
+        m_scheduler.submit(std::move(*request), arrival_ns);
       } else {
+        ++m_num_refused;
         m_workload.answered(m_now_ns);
       }
     }
@@ -77,6 +83,8 @@ class DryEngine {
       const double op_ns = calibration.predictNs(op, limits);
       op.duration_ns = static_cast<std::int64_t>(op_ns);
       duration_ns += op_ns;
+      m_ops_ns += op_ns;
+      if (!calibration.knows(op)) m_guessed_ns += op_ns;
     }
     std::vector<SampledToken> sampled(batch.entries.size());
     for (std::size_t i = 0; i < sampled.size(); ++i) {
@@ -97,6 +105,7 @@ class DryEngine {
     snapshot.options = m_options;
     snapshot.block_size = m_plan.block_size;
     snapshot.kv_block_bytes = m_plan.bytes / m_plan.num_blocks;
+    snapshot.kv_budget_slots = m_plan.budget_tokens;
     snapshot.blocks = m_scheduler.blocks();
     for (const auto& sequences : {m_scheduler.running(), m_scheduler.waiting(), m_scheduler.finished()}) {
       for (const Sequence* sequence : sequences) snapshot.requests.push_back(describe(*sequence));
@@ -112,6 +121,9 @@ class DryEngine {
   Scheduler m_scheduler;
   Workload m_workload;
   std::int64_t m_now_ns = 0;
+  int m_num_refused = 0;
+  double m_ops_ns = 0;
+  double m_guessed_ns = 0;
   TokenId m_next_token = 0;
 };
 
@@ -128,21 +140,20 @@ std::vector<std::string> alternatives(const Knob& knob, const EngineOptions& opt
   return values;
 }
 
-double busyTokensPerSecond(const RunSummary& run) {
-  return perSecond(static_cast<double>(run.num_output_tokens), run.busy_ns).value_or(0);
+std::optional<double> busyTokensPerSecond(const RunSummary& run) {
+  return perSecond(static_cast<double>(run.num_output_tokens), run.busy_ns);
 }
 
-double ratio(double now, double then) {
-  return now > 0 ? then / now : 1;
+constexpr double kMuchGuessed = 0.1;
+
+std::optional<double> ratioOf(const std::optional<double>& now, const std::optional<double>& then) {
+  if (!now || !then || *now <= 0) return std::nullopt;
+  return *then / *now;
 }
 
-double medianOr0(const std::optional<double>& value) {
-  return value.value_or(0);
-}
-
-bool asksForUnseen(const Model& model, const EngineOptions& options, const Calibration& calibration) {
-  const std::vector<OpRecord> ops = dryRun(model, uniformBatch(1, 1, 1), options);
-  return !std::ranges::all_of(ops, [&](const OpRecord& op) { return calibration.seen(op.kernel); });
+// Both are the weights as they are stored.
+bool sameWeights(const Model& stored, const std::string& a, const std::string& b) {
+  return a == b || (variantBytes(stored, a) == 0 && variantBytes(stored, b) == 0);
 }
 
 }  // namespace
@@ -195,21 +206,27 @@ std::vector<Advice> whatWouldHelp(const std::shared_ptr<const Model>& model, con
                                   const EngineOptions& options, const LimitsOf& limits_of,
                                   const Calibration& calibration, const std::stop_token& stop) {
   const RunSummary now = predictRun(model, scenario, options, limits_of, calibration, stop);
+  const auto stored = describeModel(model->source);
   std::vector<Advice> all;
   for (const Knob& knob : knobs()) {
     for (const std::string& value : alternatives(knob, options)) {
       EngineOptions turned = options;
       if (!setKnob(turned, knob.id, value).empty()) continue;
+      const bool same_weights = sameWeights(*stored, turned.weights, options.weights);
+      if (same_weights && turned.weights != options.weights) continue;
       try {
-        const bool same_weights = turned.weights == model->weights;
-        const auto as_turned = same_weights ? model : describeAs(describeModel(model->source), turned.weights);
-        const RunSummary then = predictRun(as_turned, scenario, turned, limits_of, calibration, stop);
+        DryEngine engine(same_weights ? model : describeAs(stored, turned.weights), scenario, turned);
+        const RunSummary then = engine.run(limits_of, calibration, stop);
+        const std::optional<double> throughput = ratioOf(busyTokensPerSecond(now), busyTokensPerSecond(then));
+        if (then.num_refused != now.num_refused || !throughput) continue;  // it would not do the same work
         all.push_back({.knob = std::string(knob.id),
                        .value = value,
-                       .throughput_ratio = ratio(busyTokensPerSecond(now), busyTokensPerSecond(then)),
-                       .ttft_ratio = ratio(medianOr0(now.ttft_ms.p50), medianOr0(then.ttft_ms.p50)),
-                       .itl_p99_ratio = ratio(medianOr0(now.itl_ms.p99), medianOr0(then.itl_ms.p99)),
-                       .guessed = !same_weights || asksForUnseen(*as_turned, turned, calibration)});
+                       .throughput_ratio = *throughput,
+                       .ttft_ratio = ratioOf(now.ttft_ms.p50, then.ttft_ms.p50),
+                       .itl_p99_ratio = ratioOf(now.itl_ms.p99, then.itl_ms.p99),
+                       // Records do not tell formats of the cache apart.
+                       .guessed = !same_weights || turned.kv_format != options.kv_format ||
+                                  engine.guessedShare() > kMuchGuessed});
       } catch (const Cancelled&) {
         throw;
       } catch (const Error&) {

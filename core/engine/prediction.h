@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -29,7 +30,8 @@ class Calibration {
 
   void add(const StepRecord& step, const MachineLimits& limits);
 
-  bool seen(std::string_view kernel) const { return m_by_kernel.contains(std::string(kernel)); }
+  // Whether the op was measured, with about as many tokens.
+  bool knows(const OpRecord& op) const { return m_by_kernel.contains(keyOf(op)); }
   // Nanoseconds an op will take: a constant part and what the floor gives.
   double predictNs(const OpRecord& op, const MachineLimits& limits) const;
   double softwareNs() const;  // of a step, outside kernels
@@ -60,13 +62,14 @@ RunSummary predictRun(const std::shared_ptr<const Model>& model, const Scenario&
 struct Advice {
   std::string knob;
   std::string value;
-  double throughput_ratio = 1;  // output tokens per second of computing, over those of now
-  double ttft_ratio = 1;        // median, over that of now
-  double itl_p99_ratio = 1;
-  bool guessed = false;  // it asks for a kernel that was never measured here
+  double throughput_ratio = 1;         // output tokens per second of computing, over those of now
+  std::optional<double> ttft_ratio{};  // median, over that of now; none where no request has it
+  std::optional<double> itl_p99_ratio{};
+  bool guessed = false;  // a good part of the time is of kernels, or of numbers of tokens, never measured here
 };
 
-// Every switch of the table that could be set otherwise, the largest gain of throughput first.
+// Every switch of the table that could be set otherwise and would serve the same requests, the largest gain of
+// throughput first.
 std::vector<Advice> whatWouldHelp(const std::shared_ptr<const Model>& model, const Scenario& scenario,
                                   const EngineOptions& options, const LimitsOf& limits_of,
                                   const Calibration& calibration, const std::stop_token& stop);

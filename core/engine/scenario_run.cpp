@@ -6,7 +6,7 @@
 namespace inferoscope::core {
 
 Scenario withEnd(Scenario scenario, int num_requests) {
-  if (scenario.arrivals.num_requests == 0) scenario.arrivals.num_requests = num_requests;
+  if (endless(scenario)) scenario.arrivals.num_requests = num_requests;
   return scenario;
 }
 

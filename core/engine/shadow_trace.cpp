@@ -58,6 +58,7 @@ nlohmann::ordered_json shadowJson(std::span<const ShadowRun> runs) {
                     {"max_concurrent", run.most_at_once},
                     {"mean_concurrent", run.mean_at_once},
                     {"preemptions", run.num_preempted},
+                    {"refused", run.num_refused},
                     {"curve", curveJson(run.curve)}});
   }
   return list;

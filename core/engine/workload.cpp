@@ -172,6 +172,10 @@ Request Workload::Impl::makeRequest(std::int64_t index) {
   return request;
 }
 
+bool endless(const Scenario& scenario) {
+  return scenario.arrivals.num_requests == 0 && scenario.arrivals.kind != ArrivalKind::kTrace;
+}
+
 Workload::Workload(Scenario scenario, std::shared_ptr<const Model> model, std::int64_t start_ns)
     : m_impl(std::make_shared<Impl>()) {
   m_impl->scenario = std::move(scenario);
@@ -193,7 +197,9 @@ std::optional<Request> Workload::take(std::int64_t lane_ns) {
   w.due.pop();
   const std::int64_t index = w.num_taken++;
   if (!w.closedLoop()) w.pushArrival(index);
-  return w.makeRequest(index);
+  Request request = w.makeRequest(index);
+  request.arrival_ns = next;
+  return request;
 }
 
 std::optional<std::int64_t> Workload::nextArrival() const {

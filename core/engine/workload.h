@@ -98,6 +98,9 @@ struct Scenario {
   std::map<std::string, std::string> knobs;  // id -> value; checked, applied by whoever runs the scenario
 };
 
+// It has requests as long as somebody serves them.
+bool endless(const Scenario& scenario);
+
 // The options to run it with: `base` with the scenario's knobs set. Throws Error if a knob is unknown or its value
 // wrong.
 EngineOptions optionsOf(const Scenario& scenario, EngineOptions base);
@@ -115,7 +118,7 @@ class Workload {
   // start_ns: the lane's time at which it begins.
   Workload(Scenario scenario, std::shared_ptr<const Model> model, std::int64_t start_ns = 0);
 
-  // The next request due at or before lane_ns, if any.
+  // The next request due at or before lane_ns, if any; its arrival is when it was due.
   std::optional<Request> take(std::int64_t lane_ns);
   // When the next one is due; none: nothing more to come, or it waits for an answer (closed loop).
   std::optional<std::int64_t> nextArrival() const;

@@ -12,10 +12,7 @@ double slotsOf(const Snapshot& snapshot) {
 
 // The rest of the budget that makes no whole block: little in pages, up to a whole sequence in contiguous memory.
 double externalSlots(const Snapshot& snapshot) {
-  if (snapshot.options.kv_budget_mib == 0 || snapshot.kv_block_bytes == 0) return 0;
-  const double slot_bytes = static_cast<double>(snapshot.kv_block_bytes) / snapshot.block_size;
-  const double budget_slots = static_cast<double>(std::int64_t{snapshot.options.kv_budget_mib} << 20) / slot_bytes;
-  return std::max(0.0, budget_slots - slotsOf(snapshot));
+  return std::max(0.0, static_cast<double>(snapshot.kv_budget_slots) - slotsOf(snapshot));
 }
 
 double writtenSlots(const Snapshot& snapshot) {

@@ -27,29 +27,30 @@ double klDivergence(std::span<const float> a, std::span<const float> b) {
     const double log_a = a[i] - norm_a;
     sum += std::exp(log_a) * (log_a - (b[i] - norm_b));
   }
-  return std::max(0.0, sum);
+  return sum < 0 ? 0 : sum;  // of rounding; what is not a number stays so
 }
 
 void LogitDivergence::add(std::span<const float> a, std::span<const float> b, int num_tokens) {
   a = a.first(static_cast<std::size_t>(num_tokens));
   b = b.first(static_cast<std::size_t>(num_tokens));
   m_kl.push_back(klDivergence(a, b));
+  m_all_finite = m_all_finite && std::isfinite(m_kl.back());
   const auto top_a = std::ranges::max_element(a) - a.begin();
   const auto top_b = std::ranges::max_element(b) - b.begin();
   if (top_a == top_b) ++m_num_agreeing;
 }
 
 std::optional<double> LogitDivergence::klMean() const {
-  if (m_kl.empty()) return std::nullopt;
+  if (m_kl.empty() || !m_all_finite) return std::nullopt;
   return std::accumulate(m_kl.begin(), m_kl.end(), 0.0) / static_cast<double>(m_kl.size());
 }
 
 std::optional<double> LogitDivergence::klP99() const {
-  return percentile(m_kl, 99);
+  return m_all_finite ? percentile(m_kl, 99) : std::nullopt;
 }
 
 std::optional<double> LogitDivergence::top1Agreement() const {
-  if (m_kl.empty()) return std::nullopt;
+  if (m_kl.empty() || !m_all_finite) return std::nullopt;
   return static_cast<double>(m_num_agreeing) / static_cast<double>(m_kl.size());
 }
 

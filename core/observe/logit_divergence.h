@@ -15,7 +15,8 @@ class LogitDivergence {
   void add(std::span<const float> a, std::span<const float> b, int num_tokens);
 
   std::int64_t numRows() const { return static_cast<std::int64_t>(m_kl.size()); }
-  // KL(A || B) in nats: what is lost by believing B where A is true. Exactly 0 for equal rows. None of no rows.
+  // KL(A || B) in nats: what is lost by believing B where A is true. Exactly 0 for equal rows. None of no rows,
+  // or if any logit was not finite, as all three.
   std::optional<double> klMean() const;
   std::optional<double> klP99() const;
   // Share of the rows whose likeliest token is the same.
@@ -24,9 +25,10 @@ class LogitDivergence {
  private:
   std::vector<double> m_kl;  // a number a row
   std::int64_t m_num_agreeing = 0;
+  bool m_all_finite = true;
 };
 
-// KL divergence of the softmax of two rows, in nats, never negative.
+// KL divergence of the softmax of two rows, in nats, never negative; not a number if a logit is none.
 double klDivergence(std::span<const float> a, std::span<const float> b);
 
 }  // namespace inferoscope::core

@@ -80,6 +80,7 @@ struct Snapshot {
   std::vector<BlockInfo> blocks;  // by block id
   int block_size = 0;
   std::int64_t kv_block_bytes = 0;     // bytes of one block over all layers
+  std::int64_t kv_budget_slots = 0;    // tokens that the budget holds, whole blocks or not
   std::vector<BlockTableInfo> tables;  // of the running requests, in the order of `requests`
   std::vector<RequestInfo> requests;   // running first, then waiting, then the latest finished, newest first
   Totals totals;

@@ -4,6 +4,7 @@
 #include "core/ids.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,8 @@ struct Request {
   int max_new_tokens = 128;
   SamplingParams sampling;
   std::vector<std::string> stop;    // stop strings
+  // When it was asked, on the lane's clock: a step may have been running then. None: when it is submitted.
+  std::optional<std::int64_t> arrival_ns;
   bool ignore_end_of_turn = false;  // workloads with given output lengths
 };
 

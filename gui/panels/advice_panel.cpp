@@ -114,8 +114,9 @@ void AdvicePanel::refresh() {
     auto* item = new QTreeWidgetItem(
         m_table, {labelOf(each.knob), QString::fromStdString(each.value),
                   each.guessed ? tr("%1, a guess").arg(times(each.throughput_ratio)) : times(each.throughput_ratio),
-                  measured == m_measured.end() ? nothing() : measured->second, times(each.ttft_ratio),
-                  times(each.itl_p99_ratio)});
+                  measured == m_measured.end() ? nothing() : measured->second,
+                  each.ttft_ratio ? times(*each.ttft_ratio) : nothing(),
+                  each.itl_p99_ratio ? times(*each.itl_p99_ratio) : nothing()});
     if (each.guessed) item->setToolTip(kThroughput, tr("It asks for a kernel that has not run here yet"));
     for (int column = kThroughput; column < kNumColumns; ++column) {
       item->setTextAlignment(column, Qt::AlignVCenter | Qt::AlignRight);

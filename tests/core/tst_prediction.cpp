@@ -80,11 +80,14 @@ class TestPrediction : public QObject {
     Calibration calibration;
     QCOMPARE(calibration.predictNs(op, machine(1)), 1e6 * Calibration::kUnseen);
     calibration.add(step, machine(1));
-    QVERIFY(calibration.seen("linear.some") && !calibration.seen("linear.other"));
+    OpRecord many = op;
+    many.num_tokens = 100;
+    QVERIFY(calibration.knows(op) && !calibration.knows(many));
     op.cost.weights *= 3;
     QCOMPARE(calibration.predictNs(op, machine(1)), 6e6);
     QCOMPARE(calibration.softwareNs(), 3e5);
     op.kernel = "linear.other";  // as far from its floor as what was seen
+    QVERIFY(!calibration.knows(op));
     QCOMPARE(calibration.predictNs(op, machine(1)), 6e6);
     op.kernel = "linear.naive";
     QCOMPARE(calibration.predictNs(op, machine(1)), 6e6 * Calibration::kNaive);

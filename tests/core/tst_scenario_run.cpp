@@ -48,6 +48,36 @@ class TestScenarioRun : public QObject {
     QVERIFY(summary.prefix_hit_rate.has_value());
   }
 
+  // The second is asked while the first one's prompt is computed: its wait counts from then.
+  void timeToTheFirstTokenBeginsWhenItIsAsked() {
+    Scenario trace;
+    trace.arrivals.kind = ArrivalKind::kTrace;
+    trace.trace = {{.arrival_s = 0, .prompt_tokens = 500, .output_tokens = 2},
+                   {.arrival_s = 0.001, .prompt_tokens = 5, .output_tokens = 1}};
+    trace.ignore_end_of_turn = true;
+    std::int64_t first_step_ns = 0, second_ttft_ns = 0;
+    runOnce(trace, with({{"prefill-chunk", "0"}}), [&](const StepRecord& step, const Snapshot& after) {
+      if (step.step_index == 0) first_step_ns = step.duration_ns;
+      for (const RequestInfo& request : after.requests) {
+        if (request.num_prompt_tokens == 5) second_ttft_ns = request.first_token_ns.value_or(0) - request.arrival_ns;
+        if (request.num_prompt_tokens == 5) QCOMPARE(request.arrival_ns, 1'000'000);
+      }
+    });
+    QVERIFY(first_step_ns > 1'000'000);
+    QVERIFY(second_ttft_ns > first_step_ns - 1'000'000);
+  }
+
+  // A trace says what is asked, whoever was refused before; people would ask what can't be served for ever.
+  void aTraceGoesOnAfterManyRefusals() {
+    Scenario trace;
+    trace.arrivals.kind = ArrivalKind::kTrace;
+    trace.trace.assign(100, {.arrival_s = 0, .prompt_tokens = 3000, .output_tokens = 1});
+    trace.trace.push_back({.arrival_s = 1, .prompt_tokens = 5, .output_tokens = 1});
+    const RunSummary summary = runOnce(trace);
+    QCOMPARE(summary.num_refused, std::int64_t(100));
+    QCOMPARE(summary.num_finished, std::int64_t(1));
+  }
+
   void theSameSeedGivesTheSameSummary() {
     const Scenario poisson = twelveRequests(ArrivalKind::kPoisson);
     QCOMPARE(runJson(runOnce(poisson)).dump(), runJson(runOnce(poisson)).dump());
@@ -75,6 +105,8 @@ class TestScenarioRun : public QObject {
     QCOMPARE(withEnd(endless, 5).arrivals.num_requests, 12);
     endless.arrivals.num_requests = 0;
     QCOMPARE(withEnd(endless, 5).arrivals.num_requests, 5);
+    endless.arrivals.kind = ArrivalKind::kTrace;  // all of it
+    QCOMPARE(withEnd(endless, 5).arrivals.num_requests, 0);
   }
 
   void aStoppedRunIsCancelled() {

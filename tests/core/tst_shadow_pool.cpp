@@ -114,6 +114,15 @@ class TestShadowPool : public QObject {
     QCOMPARE(run.curve.back().written, 55.0);
   }
 
+  // 200 slots are 12 blocks of 16: what ends at 199 tokens starts well, and would be preempted for ever.
+  void whatCannotEndIsRefused() {
+    const std::vector<ShadowRequest> trace = {{0, 100, 100}, {0, 100, 50}};
+    const ShadowRun run = replayTrace(trace, kPaged16, 200, 256, 8);
+    QCOMPARE(run.num_refused, 1);
+    QCOMPARE(run.num_preempted, 0);
+    QCOMPARE(run.curve.back().written, 149.0);
+  }
+
   // Beside an engine: of what runs there, pages hold all and contiguous memory the few that fit.
   void theyFollowAnEngine() {
     Lane lane = clockedLane(with({{"kv-budget", "1"}, {"max-sequences", "12"}}));

@@ -130,6 +130,16 @@ class TestStatistics : public QObject {
     QVERIFY(std::abs(klDivergence(a, shifted)) < 1e-6);
   }
 
+  // Two rows of nothing would agree on everything.
+  void rowsThatAreNoNumbersSayNothing() {
+    const std::vector<float> good = {1, 2}, bad = {NAN, NAN};
+    QVERIFY(std::isnan(klDivergence(bad, bad)));
+    LogitDivergence divergence;
+    divergence.add(good, good, 2);
+    divergence.add(good, bad, 2);
+    QVERIFY(!divergence.klMean() && !divergence.klP99() && !divergence.top1Agreement());
+  }
+
   void idsBeyondTheTokensDoNotCount() {
     LogitDivergence divergence;
     divergence.add(std::vector<float>{1, 2, 90}, std::vector<float>{1, 2, -90}, 2);
@@ -157,7 +167,8 @@ class TestStatistics : public QObject {
 
   void theRestOfTheBudgetIsExternal() {
     Snapshot snapshot = blocksOf8({8});  // 2 blocks of 1 MiB
-    snapshot.options.kv_budget_mib = 3;
+    QCOMPARE(kvUse(snapshot).external, 0.0);
+    snapshot.kv_budget_slots = 24;
     QCOMPARE(kvUse(snapshot).external, 8.0);
     QCOMPARE(kvUse(snapshot).externalShare(), 1.0 / 3);
   }
