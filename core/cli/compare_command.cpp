@@ -70,14 +70,6 @@ std::string qualityText(const core::Quality& quality) {
   return text + "\n";
 }
 
-std::string repeatsText(const core::Comparison& comparison) {
-  if (comparison.unsteady) {
-    return fmt::format("unsteady: the probes around all {} repeats differ by over 10%\n", comparison.num_dropped);
-  }
-  return fmt::format("{} repeats, {} dropped since the machine drifted\n", comparison.num_repeats,
-                     comparison.num_dropped);
-}
-
 std::string comparisonText(const core::Comparison& comparison) {
   std::string text = fmt::format("{}, {}: A against B: {}\n", comparison.title, comparison.model,
                                  core::whatDiffers(comparison.a.run.options, comparison.b.run.options));
@@ -85,7 +77,7 @@ std::string comparisonText(const core::Comparison& comparison) {
   text +=
       fmt::format("\n{:<30} {:<7} {:>10} {:>10} {:>8} {:>15} {:>4}\n", "", "", "A", "B", "B / A", "95% interval", "n");
   for (const core::Difference& difference : comparison.differences) text += rowText(difference);
-  text += "\n" + qualityText(comparison.quality) + repeatsText(comparison);
+  text += "\n" + qualityText(comparison.quality) + core::repeatsWords(comparison) + "\n";
   if (comparison.limits.measured()) text += fmt::format("ceilings, {}\n", ceilingsText(comparison.limits));
   return text;
 }
@@ -120,8 +112,10 @@ core::Comparison measure(Options& options, const std::stop_token& stop) {
     if (!options.json) print(fmt::format("[{}]\n", what));
   };
   core::Comparison comparison = core::compare(a, b, setup, show, stop);
-  comparison.notices = core::presetNotices(preset, a.model, setup.scenario, comparison.limits);
-  std::ranges::move(core::loadNotices(*a.model, *b.model), std::back_inserter(comparison.notices));
+  for (auto& notices : {core::presetNotices(preset, a.model, setup.scenario, comparison.limits),
+                        core::loadNotices(*a.model, *b.model)}) {
+    comparison.notices.insert(comparison.notices.end(), notices.begin(), notices.end());
+  }
   return comparison;
 }
 

@@ -83,6 +83,9 @@ void saveComparison(const Comparison& comparison, const std::filesystem::path& f
 std::string comparisonCsv(const Comparison& comparison);
 std::string comparisonHtml(const Comparison& comparison);
 
+// "5 repeats, 1 dropped since the machine drifted", or that nobody probed, or that it never held still.
+std::string repeatsWords(const Comparison& comparison);
+
 // "weights f16 against q8_0", "no knob differs".
 std::string whatDiffers(const EngineOptions& a, const EngineOptions& b);
 

@@ -178,11 +178,7 @@ std::string qualityText(const Quality& quality) {
 }
 
 std::string sampleText(const Comparison& comparison) {
-  std::string text = comparison.unsteady
-                         ? fmt::format("The machine drifted by over 10% in all {} repeats: take the figures with care",
-                                       comparison.num_dropped)
-                         : fmt::format("{} repeats, {} dropped since the machine drifted", comparison.num_repeats,
-                                       comparison.num_dropped);
+  std::string text = repeatsWords(comparison);
   if (comparison.limits.measured()) {
     text += fmt::format("; probed {:.1f} GB/s with {} threads", comparison.limits.read_bytes_per_s * 1e-9,
                         comparison.limits.num_threads);

@@ -230,6 +230,16 @@ void saveComparison(const Comparison& comparison, const std::filesystem::path& f
   throw Error(fmt::format("{}: the name must end in .json, .csv or .html", file.string()));
 }
 
+std::string repeatsWords(const Comparison& comparison) {
+  if (comparison.unsteady) {
+    return fmt::format("the machine drifted by over 10% in all {} repeats: take the figures with care",
+                       comparison.num_dropped);
+  }
+  if (!comparison.limits.measured()) return fmt::format("{} repeats, the machine not probed", comparison.num_repeats);
+  return fmt::format("{} repeats, {} dropped since the machine drifted", comparison.num_repeats,
+                     comparison.num_dropped);
+}
+
 std::string whatDiffers(const EngineOptions& a, const EngineOptions& b) {
   std::string text;
   for (const std::string_view id : changedKnobs(a, b)) {

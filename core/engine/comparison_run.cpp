@@ -25,6 +25,19 @@ Experiment twoLanes(const LaneSource& a, const LaneSource& b, const CompareSetup
   return experiment;
 }
 
+int numRequests(const Scenario& scenario) {
+  const int asked = scenario.arrivals.num_requests;
+  const bool is_trace = scenario.arrivals.kind == ArrivalKind::kTrace;
+  return is_trace && asked == 0 ? static_cast<int>(scenario.trace.size()) : asked;
+}
+
+// What a reader must know before any figure: lanes that served other requests can't be compared by them.
+std::vector<std::string> workNotices(const RunSummary& a, const RunSummary& b) {
+  if (a.num_refused == b.num_refused && a.num_finished == b.num_finished) return {};
+  return {fmt::format("the lanes did not do the same work: A served {} requests and refused {}, B {} and {}",
+                      a.num_finished, a.num_refused, b.num_finished, b.num_refused)};
+}
+
 double throughputRatio(const ComparisonTally& tally) {
   const auto a = tally.summary(LaneId::kA).outputTokensPerSecond();
   const auto b = tally.summary(LaneId::kB).outputTokensPerSecond();
@@ -264,7 +277,7 @@ double ComparisonRun::share() const {
   if (m_stage == Stage::kRound) {
     const ComparisonTally& tally = m_round->tally();
     const auto answered = tally.summary(LaneId::kA).num_finished + tally.summary(LaneId::kB).num_finished;
-    rounds += static_cast<double>(answered) / (2.0 * std::max(1, m_setup.scenario.arrivals.num_requests));
+    rounds += static_cast<double>(answered) / (2.0 * std::max(1, numRequests(m_setup.scenario)));
   } else {
     rounds += 1 + (m_logits ? m_logits->share() : 0) + (m_text ? 1 + m_text->share() : 0);
   }
@@ -299,6 +312,7 @@ Comparison ComparisonRun::result() const {
   comparison.a.run.options = m_a.options;  // also before the first step
   comparison.b.run.options = m_b.options;
   comparison.quality = done() ? m_quality : shown.answersCompared();
+  if (done()) comparison.notices = workNotices(comparison.a.run, comparison.b.run);
   return comparison;
 }
 

@@ -3,17 +3,23 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace inferoscope::core {
 namespace {
 
 using kernels::OpCost;
+using Run = const RunSummary&;
 using Value = std::optional<double>;
+
+// None where no step left anything in the cache to look at.
+Value ofHeld(Run run, double share) {
+  return run.kv.held() > 0 ? Value(share) : std::nullopt;
+}
 
 std::vector<ComparedMetric> makeTable() {
   using enum MetricKind;
-  using Run = const RunSummary&;
   return {
       {"output_tok_s", "Output", "tok/s", kRate, [](Run run) { return run.outputTokensPerSecond(); }},
       {"total_tok_s", "Prompt and output", "tok/s", kRate, [](Run run) { return run.totalTokensPerSecond(); }},
@@ -39,17 +45,20 @@ std::vector<ComparedMetric> makeTable() {
        [](Run run) { return run.bytesPerToken(&OpCost::activations); }},
       {"score_bytes_per_token", "of these, attention scores", "bytes", kAmount,
        [](Run run) { return run.bytesPerToken(&OpCost::scores); }},
-      {"kv_waste", "KV slots held and not written", "share", kAmount, [](Run run) { return Value(run.kv.waste()); }},
+      {"kv_waste", "KV slots held and not written", "share", kAmount,
+       [](Run run) { return ofHeld(run, run.kv.waste()); }},
       {"kv_reserved", "of these, for tokens to come", "share", kAmount,
-       [](Run run) { return Value(run.kv.reservedShare()); }},
+       [](Run run) { return ofHeld(run, run.kv.reservedShare()); }},
       {"kv_internal", "of these, never to be used", "share", kAmount,
-       [](Run run) { return Value(run.kv.internalShare()); }},
+       [](Run run) { return ofHeld(run, run.kv.internalShare()); }},
       {"kv_external", "KV slots of no use by their shape", "share", kAmount,
        [](Run run) { return Value(run.kv.externalShare()); }},
       {"max_concurrent", "Most sequences at once", "", kAmount, [](Run run) { return Value(run.max_concurrent); }},
       {"mean_concurrent", "Sequences at once, mean", "", kAmount, [](Run run) { return Value(run.mean_concurrent); }},
       {"fitting_sequences", "Sequences that fit in the KV budget", "", kAmount,
        [](Run run) { return run.fitting_sequences; }},
+      {"finished", "Requests served", "", kAmount, [](Run run) { return Value(double(run.num_finished)); }},
+      {"refused", "Requests refused", "", kAmount, [](Run run) { return Value(double(run.num_refused)); }},
       {"preemptions", "Preemptions", "", kAmount, [](Run run) { return Value(double(run.num_preemptions)); }},
       {"prefill_tokens", "Prompt tokens computed", "", kAmount,
        [](Run run) { return Value(double(run.num_prefill_tokens)); }},
@@ -74,6 +83,15 @@ std::optional<double> median(std::span<const Pair> pairs, double Pair::*side) {
   std::vector<double> values;
   for (const Pair& pair : pairs) values.push_back(pair.*side);
   return percentile(values, 50);
+}
+
+// Then there is no ratio, and medians would hide it.
+bool sometimesZero(std::span<const Pair> pairs) {
+  const auto all = [&](double Pair::*side) {
+    return std::ranges::all_of(pairs, [&](const Pair& pair) { return pair.*side == 0; });
+  };
+  const bool any = std::ranges::any_of(pairs, [](const Pair& pair) { return pair.a == 0 || pair.b == 0; });
+  return any && !all(&Pair::a) && !all(&Pair::b);
 }
 
 }  // namespace
@@ -110,6 +128,10 @@ Difference differenceOf(const ComparedMetric& metric, std::span<const Pair> pair
     difference.num_pairs = estimate->num_pairs;
   }
   const bool alone = difference.num_pairs == 1;  // no interval, and nothing to be sure by
+  if (!alone && sometimesZero(pairs)) {
+    difference.verdict = "in some repeats none: no ratio";
+    return difference;
+  }
   difference.verdict = alone ? "one sample" : verdictWords(metric.kind, difference.a, difference.b, estimate);
   return difference;
 }

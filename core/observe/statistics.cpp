@@ -56,7 +56,8 @@ Interval interval(std::span<const double> log_ratios, std::uint64_t seed) {
 std::optional<RatioEstimate> bootstrapRatio(std::span<const Pair> pairs, std::uint64_t seed) {
   std::vector<double> log_ratios;
   for (const Pair& pair : pairs) {
-    if (pair.a > 0 && pair.b > 0) log_ratios.push_back(std::log(pair.b / pair.a));
+    if (!(pair.a > 0 && pair.b > 0)) return std::nullopt;  // leaving it out would tell of the other pairs alone
+    log_ratios.push_back(std::log(pair.b / pair.a));
   }
   if (log_ratios.empty()) return std::nullopt;
   RatioEstimate estimate{.ratio = std::exp(mean(log_ratios)), .ci95 = {}, .num_pairs = int(log_ratios.size())};

@@ -26,7 +26,7 @@ struct RatioEstimate {
   int num_pairs = 0;
 };
 
-// None if no pair has two values above 0; other pairs are left out. The interval is a percentile bootstrap of the log
+// None unless all pairs have two values above 0. The interval is a percentile bootstrap of the log
 // ratio, widened by Student's t for few pairs, which the plain one is too narrow for (Hesterberg 2015, "expanded
 // percentile interval"). The same seed gives the same interval.
 std::optional<RatioEstimate> bootstrapRatio(std::span<const Pair> pairs, std::uint64_t seed);

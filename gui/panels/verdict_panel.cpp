@@ -94,15 +94,6 @@ QString qualityText(const core::Quality& quality) {
   return parts.join(QStringLiteral("; "));
 }
 
-QString samplesText(const core::Comparison& comparison) {
-  if (comparison.unsteady) {
-    return VerdictPanel::tr("the machine drifted by over 10% in all %1 repeats: take the figures with care")
-        .arg(countText(comparison.num_dropped));
-  }
-  return VerdictPanel::tr("%1 repeats, %2 dropped since the machine drifted")
-      .arg(countText(comparison.num_repeats), countText(comparison.num_dropped));
-}
-
 }  // namespace
 
 VerdictPanel::VerdictPanel(QWidget* parent) : QWidget(parent) {
@@ -266,7 +257,7 @@ QString VerdictPanel::details() const {
   const core::Comparison& all = *m_comparison;
   QStringList parts = {text(core::whatDiffers(all.a.run.options, all.b.run.options)), text(all.title),
                        text(all.model_name)};
-  if (m_finished) parts << samplesText(all);
+  if (m_finished) parts << text(core::repeatsWords(all));
   if (!all.notices.empty()) parts << tr("%n note(s): point here", nullptr, static_cast<int>(all.notices.size()));
   return parts.join(QStringLiteral("  ·  "));
 }

@@ -150,7 +150,7 @@ void EngineWorker::tellComparison(bool always) {
   if (!always && now - m_last_told < kTellInterval) return;
   m_last_told = now;
   core::Comparison comparison = m_comparison->result();
-  comparison.notices = m_compare_notices;
+  comparison.notices.insert(comparison.notices.end(), m_compare_notices.begin(), m_compare_notices.end());
   emit comparisonProgress(QString::fromStdString(m_comparison->doing()), m_comparison->share());
   emit comparisonChanged(std::make_shared<const core::Comparison>(std::move(comparison)), m_comparison->done());
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/observe/compared_metrics.h"
 #include "core/observe/kv_use.h"
 #include "core/observe/logit_divergence.h"
 #include "core/observe/statistics.h"
@@ -108,6 +109,20 @@ class TestStatistics : public QObject {
       }
       QVERIFY2(num_clear <= 5, qPrintable(QString("%1 of 100 with %2 pairs").arg(num_clear).arg(count)));
     }
+  }
+
+  // Left out of the ratio, the repeats without any would be hidden by those with some.
+  void aZeroInSomeRepeatsHasNoRatio() {
+    const std::vector<Pair> pairs = {{0, 5}, {0, 5}, {0, 5}, {1, 5}, {1, 5}};
+    QVERIFY(!bootstrapRatio(pairs, 1));
+    const ComparedMetric& metric = *std::ranges::find(comparedMetrics(), "preemptions", &ComparedMetric::id);
+    const Difference difference = differenceOf(metric, pairs, 1);
+    QCOMPARE(difference.a.value(), 0.0);
+    QCOMPARE(difference.num_pairs, 5);
+    QVERIFY(!difference.ratio);
+    QCOMPARE(difference.verdict, std::string("in some repeats none: no ratio"));
+    const std::vector<Pair> only_b = {{0, 5}, {0, 5}};
+    QCOMPARE(differenceOf(metric, only_b, 1).verdict, std::string("only B has any"));
   }
 
   void equalLogitsHaveNoDivergence() {
