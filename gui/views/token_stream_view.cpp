@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "gui/views/token_stream_view.h"
 
+#include "gui/paint/elided_label.h"
 #include "gui/paint/empty_stack.h"
 #include "gui/paint/marks.h"
 #include "gui/paint/metrics.h"
@@ -22,9 +23,9 @@ namespace inferoscope::gui {
 TokenStreamView::TokenStreamView(Selection& selection, QWidget* parent)
     : View(selection, parent),
       m_page(new QWidget),
-      m_header(new QLabel(m_page)),
+      m_header(new ElidedLabel(m_page)),
       m_text(new QPlainTextEdit(m_page)),
-      m_footer(new QLabel(m_page)),
+      m_footer(new ElidedLabel(m_page)),
       m_stack(new EmptyStack(m_page, noModelWords(), this)) {
   setAccessibleName(tr("Token stream"));
   setAccessibleDescription(tr("The text of the chosen request, as it is sampled"));
@@ -68,11 +69,6 @@ void TokenStreamView::applyTheme() {
 void TokenStreamView::changeEvent(QEvent* event) {
   View::changeEvent(event);
   if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) applyTheme();
-}
-
-void TokenStreamView::resizeEvent(QResizeEvent* event) {
-  View::resizeEvent(event);
-  refresh();
 }
 
 void TokenStreamView::showModel(const ModelInfo& model) {
@@ -129,11 +125,8 @@ void TokenStreamView::refresh() {
   appendText(stream);
   const std::optional<std::size_t> num_equal = partAfter(stream, other);
   markWherePart(stream, num_equal);
-  const auto show = [](QLabel& label, const QString& text) {
-    label.setText(label.fontMetrics().elidedText(text, Qt::ElideRight, label.width()));
-  };
-  show(*m_header, headerText(stream, other, num_equal));
-  show(*m_footer, footerText());
+  m_header->setText(headerText(stream, other, num_equal));
+  m_footer->setText(footerText());
   m_stack->showContent();
 }
 

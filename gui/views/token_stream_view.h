@@ -30,7 +30,6 @@ class TokenStreamView : public View {
 
  protected:
   void changeEvent(QEvent* event) override;
-  void resizeEvent(QResizeEvent* event) override;
 
  private:
   void buildPage();
