@@ -70,7 +70,9 @@ std::string renderLlama2(Messages messages, std::string_view bos, std::string_vi
 std::string renderMistral(Messages messages, const ChatTemplate& chat) {
   std::string prompt, system;
   for (const ChatMessage& message : messages) {
-    if (message.role == "system") {
+    if (message.role == "system" && !chat.before_system.empty()) {
+      prompt += chat.before_system + message.text + chat.after_system;
+    } else if (message.role == "system") {
       system = message.text + "\n\n";
     } else if (message.role == "user") {
       prompt += chat.before_question + system + message.text + chat.after_question;

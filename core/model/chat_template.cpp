@@ -92,7 +92,8 @@ char neighbour(std::string_view text, std::string_view mark, bool before) {
   return at < text.size() ? text[at] : 0;
 }
 
-// "[INST]" with the spaces that this version's template writes around its marks.
+// "[INST]" with the spaces that this version's template writes around its marks, and since the seventh those of a
+// system message.
 ChatTemplate mistral(std::string_view text) {
   const auto with_spaces = [&](std::string_view mark) {
     const bool before = neighbour(text, mark, true) == ' ', behind = neighbour(text, mark, false) == ' ';
@@ -104,6 +105,10 @@ ChatTemplate mistral(std::string_view text) {
   const bool spaced_answer = contains(text, "\" \" + message[\"content\"]") ||
                              contains(text, "' ' + message['content']") || contains(text, "\" \" + message.content");
   chat.before_answer = spaced_answer ? " " : "";
+  if (contains(text, "[SYSTEM_PROMPT]")) {
+    chat.before_system = with_spaces("[SYSTEM_PROMPT]");
+    chat.after_system = with_spaces("[/SYSTEM_PROMPT]");
+  }
   return chat;
 }
 
@@ -117,7 +122,7 @@ std::optional<ChatTemplate> familyOf(std::string_view text, const ChatTokens& to
     chat.family = ChatFamily::kLlama3;
   } else if (contains(text, "[INST]") && contains(text, "<<SYS>>")) {
     chat.family = ChatFamily::kLlama2;
-  } else if (contains(text, "[INST]") && contains(text, "[/INST]") && !contains(text, "[SYSTEM_PROMPT]")) {
+  } else if (contains(text, "[INST]") && contains(text, "[/INST]")) {
     chat = mistral(text);
   } else if (contains(text, "<|user|>") && contains(text, "<|assistant|>") && !contains(text, "<|end|>")) {
     chat.family = ChatFamily::kZephyr;
@@ -147,7 +152,13 @@ ChatTemplate recogniseChatTemplate(std::string_view text, const ChatTokens& toke
     notices.push_back(fmt::format("the chat template is broken ({}): {}", problem, kFallback));
     return {};
   }
-  if (const auto chat = familyOf(text, tokens)) return *chat;
+  if (const auto chat = familyOf(text, tokens)) {
+    if (chat->family == ChatFamily::kMistral && contains(text, "default_system_message")) {
+      notices.emplace_back(
+          "the chat template has a system message of its own for chats that bring none: it is not sent");
+    }
+    return *chat;
+  }
   notices.push_back(fmt::format(
       "the chat template is of an unknown family (ChatML, Llama 2, Llama 3, Mistral and Zephyr are known): {}",
       kFallback));

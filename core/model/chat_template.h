@@ -26,6 +26,7 @@ struct ChatTemplate {
   std::string eos = "</s>";  // kLlama2, kMistral, kZephyr: ends a turn
   // kMistral: its versions differ in the spaces around what they write.
   std::string before_question = "[INST] ", after_question = " [/INST]", before_answer{};
+  std::string before_system{}, after_system{};  // kMistral before its seventh: empty, and it is part of a question
 
   // The prompt that asks for the assistant's next turn. kPlain: the texts alone, one a paragraph.
   std::string render(std::span<const ChatMessage> messages) const;

@@ -34,6 +34,7 @@ class TestChatTemplate : public QObject {
   void render();
   void families_data();
   void families();
+  void aSystemMessageThatIsMadeIsNotSent();
   void oneQuestion();
   void endsOfReplies();
   void brokenNeverCrashes();
@@ -55,8 +56,6 @@ void TestChatTemplate::family_data() {
   QTest::newRow("other") << "{% for m in messages %}<start_of_turn>{{ m.content }}<end_of_turn>{% endfor %}" << false
                          << ""
                          << "unknown family";
-  QTest::newRow("later Mistral") << "[SYSTEM_PROMPT]{{ s }}[/SYSTEM_PROMPT][INST]{{ m }}[/INST]" << false << ""
-                                 << "unknown family";
   QTest::newRow("later Phi") << "<|user|>{{ m }}<|end|><|assistant|>" << false << ""
                              << "unknown family";
   QTest::newRow("recursive") << "{% macro x() %}{{ x() }}{% endmacro %}{{ x() }}" << false << ""
@@ -134,6 +133,17 @@ void TestChatTemplate::families_data() {
   add("Mistral, no spaces",
       "{{- \"[INST]\" + message[\"content\"] + \"[/INST]\" }}{{- message[\"content\"] + eos_token }}", "Mistral",
       "[INST]S\n\n Hi [/INST]Yo</s>[INST]Bye[/INST]");
+  add("Mistral, seventh version",
+      "{{- bos_token }}{%- for message in messages %}{%- if message['role'] == 'user' %}{{- '[INST] ' + "
+      "message['content'] + '[/INST]' }}{%- elif message['role'] == 'system' %}{{- '[SYSTEM_PROMPT] ' + "
+      "message['content'] + '[/SYSTEM_PROMPT]' }}{%- else %}{{- ' ' + message['content'] + eos_token }}{%- endif %}"
+      "{%- endfor %}",
+      "Mistral", "[SYSTEM_PROMPT] S[/SYSTEM_PROMPT][INST]  Hi [/INST] Yo</s>[INST] Bye[/INST]");
+  add("Mistral, seventh version, no spaces",
+      "{{- bos_token }}{{- '[SYSTEM_PROMPT]' + system_message + '[/SYSTEM_PROMPT]' }}{%- for message in loop_messages "
+      "%}{%- if message['role'] == 'user' %}{{- '[INST]' + message['content'] + '[/INST]' }}{%- else %}{{- "
+      "message['content'] + eos_token }}{%- endif %}{%- endfor %}",
+      "Mistral", "[SYSTEM_PROMPT]S[/SYSTEM_PROMPT][INST] Hi [/INST]Yo</s>[INST]Bye[/INST]");
   add("Zephyr", "{{ '<|user|>\n' + m.content + eos_token }}{{ '<|system|>\n' }}{{ '<|assistant|>' }}", "Zephyr",
       "<|system|>\nS</s>\n<|user|>\n Hi </s>\n<|assistant|>\nYo</s>\n<|user|>\nBye</s>\n<|assistant|>\n");
   add("Zephyr with its own end", "{{ '<|user|>\n' + m.content + '<|endoftext|>' }}{{ '<|assistant|>' }}", "Zephyr",
@@ -151,6 +161,18 @@ void TestChatTemplate::families() {
   QCOMPARE(QString::fromStdString(std::string(chatFamilyName(chat.family))), family);
   const std::vector<ChatMessage> talk{{"system", "S"}, {"user", " Hi "}, {"assistant", "Yo"}, {"user", "Bye"}};
   QCOMPARE(QString::fromStdString(chat.render(talk)), prompt);
+}
+
+// Nor guessed: it holds the date.
+void TestChatTemplate::aSystemMessageThatIsMadeIsNotSent() {
+  constexpr const char* kText =
+      "{%- set default_system_message = 'Today is ' + today %}{{- '[SYSTEM_PROMPT]' + system_message + "
+      "'[/SYSTEM_PROMPT]' }}{{- '[INST]' + message['content'] + '[/INST]' }}";
+  std::vector<std::string> notices;
+  const ChatTemplate chat = recogniseChatTemplate(kText, {}, notices);
+  QCOMPARE(notices.size(), 1U);
+  QVERIFY2(notices[0].find("it is not sent") != std::string::npos, notices[0].c_str());
+  QCOMPARE(chat.render(std::vector<ChatMessage>{{"user", "Hi"}}), std::string("[INST]Hi[/INST]"));
 }
 
 void TestChatTemplate::oneQuestion() {
