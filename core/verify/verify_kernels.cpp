@@ -5,6 +5,7 @@
 #include "core/verify/device_memory.h"
 #include "core/verify/kernel_cases.h"
 #include "core/verify/reference.h"
+#include "core/verify/verify_sampling.h"
 
 #include <fmt/format.h>
 #include <array>
@@ -56,6 +57,10 @@ class Verifier {
     eachRow(catalog.attention, [&](const auto& row) { eachKvFormat([&](const auto& f) { attention(row, f); }); });
     eachRow(catalog.swiglu, [&](const auto& row) { swiGlu(row); });
     eachRow(catalog.add, [&](const auto& row) { add(row); });
+    eachRow(catalog.sample, [&](const auto& row) {
+      if (m_before) m_before(std::string(row.id));
+      m_checks.push_back(verifySampling(m_backend, row, m_stop));
+    });
     return std::move(m_checks);
   }
 
@@ -110,7 +115,8 @@ class Verifier {
     }
   }
 
-  // `args` has its arrays on the device, all but `out`; nothing that was there before may pass for a result.
+  // `args` has its arrays on the device, all but `out` and those of indices, which lie in host memory everywhere;
+  // nothing that was there before may pass for a result.
   template <class Args>
   void runAndJudge(const kernels::Kernel<Args>& row, Args args, const std::vector<Expected>& expected,
                    const std::string& what) {
@@ -129,7 +135,6 @@ class Verifier {
                                .num_tokens = static_cast<int>(ids.size())};
     const std::vector<Expected> expected = reference(args);
     m_memory.clear();
-    args.token_ids = m_memory.put(ids);
     eachLayout(args.table, [&](const kernels::WeightMatrix& table_on_device, std::string_view layout) {
       args.table = table_on_device;
       runAndJudge(row, args, expected, fmt::format("5 tokens, {} x {}{}", 37, dim, layout));
@@ -154,7 +159,6 @@ class Verifier {
         m_memory.clear();
         args.x = m_memory.put(x);
         args.weight = m_memory.put(weight);
-        if (args.rows) args.rows = m_memory.put(rows);
         runAndJudge(row, args, expected, fmt::format("{} tokens, 3 x {}", args.num_tokens, dim));
       }
       addAndNorm(row, dim, weight);
@@ -239,7 +243,6 @@ class Verifier {
         const std::vector<Expected> expected = reference(args);
         m_memory.clear();
         args.x = m_memory.put(x);
-        args.positions = m_memory.put(positions);
         if (!runCase(row, args)) continue;
         judge(m_memory.get(args.x, x.size()), expected,
               fmt::format("{} of 64, {}", rope_dim, style == kernels::RopeStyle::kHalves ? "halves" : "pairs"));
@@ -247,14 +250,12 @@ class Verifier {
     }
   }
 
-  // The view of a case's cache, its arrays on the device.
+  // The view of a case's cache, its keys and values on the device.
   kernels::PagedKvView onDevice(AttentionCase& c) {
     kernels::PagedKvView kv = c.kv();
     const auto bytes = [](const HostMemory& memory) { return std::span<const std::byte>(memory.bytes()); };
     kv.keys = m_memory.put(bytes(c.keys));
     kv.values = m_memory.put(bytes(c.values));
-    kv.block_tables = m_memory.put(c.block_tables);
-    kv.kv_lens = m_memory.put(c.kv_lens);
     return kv;
   }
 
@@ -270,8 +271,8 @@ class Verifier {
     const float* on_device = m_memory.put(keys);
     if (!runCase(row, {.keys = on_device,
                        .values = on_device,
-                       .positions = m_memory.put(positions),
-                       .token_seqs = m_memory.put(seqs),
+                       .positions = positions.data(),
+                       .token_seqs = seqs.data(),
                        .kv = kv,
                        .num_tokens = 3})) {
       return;
@@ -302,7 +303,6 @@ class Verifier {
         m_memory.clear();
         kernels::AttentionArgs args = c.args();
         args.q = m_memory.put(c.q);
-        args.q_starts = m_memory.put(c.q_starts);
         args.kv = onDevice(c);
         runAndJudge(row, args, expected,
                     fmt::format("{} sequences, {} tokens, heads of {}", sequences.size(), args.num_tokens, head_dim));

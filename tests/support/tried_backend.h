@@ -9,10 +9,12 @@
 
 namespace inferoscope::tests {
 
-// The CPU backend with trouble made to order: hooks are called before the real thing and may wait or throw.
+// A backend, by default the CPU's, with trouble made to order: hooks are called before the real thing and may wait or
+// throw.
 class TriedBackend final : public core::Backend {
  public:
-  explicit TriedBackend(int num_threads = 1) : m_real(core::makeCpuBackend(num_threads)) {}
+  explicit TriedBackend(int num_threads = 1) : TriedBackend(core::makeCpuBackend(num_threads)) {}
+  explicit TriedBackend(std::unique_ptr<core::Backend> real) : m_real(std::move(real)) {}
 
   std::function<void()> before_op;  // of each kernel call
   std::function<void()> before_allocate;
@@ -23,6 +25,7 @@ class TriedBackend final : public core::Backend {
   std::string_view id() const override { return m_real->id(); }
   std::string hardware() const override { return hardware_name; }
   kernels::Device device() const override { return m_real->device(); }
+  kernels::Catalog catalog() const override { return m_real->catalog(); }
   int numThreads() const override { return m_real->numThreads(); }
   void setThreads(int num_threads) override { m_real->setThreads(num_threads); }
   std::shared_ptr<core::Buffer> allocate(std::size_t bytes, std::string_view what) override {

@@ -10,6 +10,10 @@ struct Device {
   std::size_t total_bytes = std::size_t{4} << 30;
   std::size_t used_bytes = 0;
 
+  // Memory allocated from now on can be touched by the device's work alone: a host that reads or writes it crashes.
+  // For one queue at a time.
+  bool guarded = false;
+
   // The n-th allocation, or kernel, from now on fails; 0: none. A kernel that fails breaks the device.
   int failing_allocation = 0;
   int failing_kernel = 0;

@@ -3,10 +3,13 @@
 
 #include "kernels/cuda/emulation/device.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <new>
 
 extern "C" __attribute__((visibility("default"))) inferoscope::kernels::cuda::emulation::Device*
@@ -36,15 +39,62 @@ emulation::Device& device() {
   return *inferoscopeEmulatedDevice();
 }
 
-// What lies in the device's memory, whoever asked for it: a reset takes it all.
-struct Allocation {
-  Memory memory;
-  std::size_t bytes;
+// A piece of the device's memory. Guarded, it lies on pages of its own that are closed but while the device works.
+class Allocation {
+ public:
+  Allocation(std::size_t bytes, bool guarded) : m_bytes(bytes) {
+    if (!guarded) {
+      m_memory = poisoned(bytes);
+      return;
+    }
+    void* pages = mmap(nullptr, bytes + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) throw std::bad_alloc();
+    m_pages = static_cast<std::byte*>(pages);
+    std::memset(m_pages, 0xFF, bytes);
+    open(false);
+  }
+  ~Allocation() {
+    if (m_pages != nullptr) munmap(m_pages, m_bytes + 1);
+  }
+  Allocation(const Allocation&) = delete;
+  Allocation& operator=(const Allocation&) = delete;
+
+  std::byte* address() const { return m_pages != nullptr ? m_pages : m_memory.get(); }
+  std::size_t bytes() const { return m_bytes; }
+  void open(bool is_open) const {
+    if (m_pages != nullptr) mprotect(m_pages, m_bytes + 1, is_open ? PROT_READ | PROT_WRITE : PROT_NONE);
+  }
+
+ private:
+  std::size_t m_bytes;
+  Memory m_memory;
+  std::byte* m_pages = nullptr;
 };
-std::map<std::byte*, Allocation>& allocations() {
-  static std::map<std::byte*, Allocation> all;
+
+// What lies in the device's memory, whoever asked for it: a reset takes it all. Threads may allocate and free at once,
+// each on a queue of its own.
+std::mutex& memoryMutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+std::map<std::byte*, std::unique_ptr<Allocation>>& allocations() {
+  static std::map<std::byte*, std::unique_ptr<Allocation>> all;
   return all;
 }
+
+// While the device works.
+struct OpenMemory {
+  OpenMemory() { setOpen(true); }
+  ~OpenMemory() { setOpen(false); }
+  OpenMemory(const OpenMemory&) = delete;
+  OpenMemory& operator=(const OpenMemory&) = delete;
+
+ private:
+  static void setOpen(bool is_open) {
+    const std::scoped_lock lock(memoryMutex());
+    for (const auto& [address, allocation] : allocations()) allocation->open(is_open);
+  }
+};
 
 void needWhole(const char* doing) {
   if (device().broken) throw DeviceError(std::string(doing) + ": an illegal memory access was encountered");
@@ -75,6 +125,7 @@ struct Runtime::Impl {
 Runtime::Runtime(int device_index) {
   if (device_index != 0) throw DeviceError("there is one emulated device, number 0");
   if (device().broken) {
+    const std::scoped_lock lock(memoryMutex());
     allocations().clear();
     device().used_bytes = 0;
     device().broken = false;
@@ -92,9 +143,10 @@ Stream Runtime::stream() const {
 std::byte* Runtime::allocate(std::size_t bytes) {
   needWhole("allocating device memory");
   if (emulation::isTheOne(device().failing_allocation) || bytes > freeBytes()) return nullptr;
-  Memory memory = poisoned(bytes);
-  std::byte* address = memory.get();
-  allocations().emplace(address, Allocation{std::move(memory), bytes});
+  auto allocation = std::make_unique<Allocation>(bytes, device().guarded);
+  std::byte* address = allocation->address();
+  const std::scoped_lock lock(memoryMutex());
+  allocations().emplace(address, std::move(allocation));
   device().used_bytes += bytes;
   return address;
 }
@@ -106,8 +158,9 @@ void Runtime::free(std::byte* memory) {
   } catch (const DeviceError&) {  // whoever waits next hears of it
     return;
   }
+  const std::scoped_lock lock(memoryMutex());
   const auto found = allocations().find(memory);
-  device().used_bytes -= found->second.bytes;
+  device().used_bytes -= found->second->bytes();
   allocations().erase(found);
 }
 
@@ -122,6 +175,7 @@ void Runtime::freePinned(std::byte* memory) {
 
 std::size_t Runtime::freeBytes() {
   needWhole("asking for the free memory");
+  const std::scoped_lock lock(memoryMutex());
   return device().total_bytes - std::min(device().total_bytes, device().used_bytes);
 }
 
@@ -144,6 +198,7 @@ void Runtime::checkLaunch() {
 
 void Runtime::synchronize() {
   needWhole("waiting for the device");
+  const OpenMemory open;
   try {
     m_impl->stream.synchronize();
   } catch (const emulation::Fault& fault) {
