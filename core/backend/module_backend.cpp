@@ -183,20 +183,20 @@ class ModuleBackend : public Backend {
   GpuUtilisation m_utilisation;
 };
 
-std::unique_ptr<Backend> openDevice(const char* library, std::string id, int index) {
+std::unique_ptr<Backend> openDevice(const char* library, const std::string& id, int index) {
   const cuda::Module& module = openModule(library);
-  std::string why;
-  const std::vector<cuda::DeviceInfo> devices = module.devices(why);
-  const std::size_t count = devices.size();
-  if (count == 0) throw Error(fmt::format("{}: {}", id, why));
-  if (std::cmp_greater_equal(index, count)) {
-    throw Error(
-        fmt::format("{}: there {} only {} such device{}", id, count == 1 ? "is" : "are", count, count == 1 ? "" : "s"));
-  }
   try {
-    return std::make_unique<ModuleBackend>(module, std::move(id), index, devices[static_cast<std::size_t>(index)]);
+    std::string why;
+    const std::vector<cuda::DeviceInfo> devices = module.devices(why);
+    const std::size_t count = devices.size();
+    if (count == 0) throw Error(fmt::format("{}: {}", id, why));
+    if (std::cmp_greater_equal(index, count)) {
+      throw Error(fmt::format("{}: there {} only {} such device{}", id, count == 1 ? "is" : "are", count,
+                              count == 1 ? "" : "s"));
+    }
+    return std::make_unique<ModuleBackend>(module, id, index, devices[static_cast<std::size_t>(index)]);
   } catch (const cuda::DeviceError& error) {
-    throw Error(fmt::format("{}{}: {}", kCudaPrefix, index, error.what()));
+    throw Error(fmt::format("{}: {}", id, error.what()));
   }
 }
 
@@ -209,8 +209,8 @@ GpuListing listGpus() {
     for (std::size_t i = 0; i < devices.size(); ++i) {
       listing.gpus.push_back({fmt::format("{}{}", kCudaPrefix, i), describe(devices[i])});
     }
-  } catch (const Error& error) {
-    listing.why_none = error.what();
+  } catch (const std::runtime_error& error) {  // Error or, of a broken driver, DeviceError
+    listing = {.gpus = {}, .why_none = error.what()};
   }
   return listing;
 }

@@ -12,11 +12,11 @@ cublasOperation_t operation(bool transpose) {
 
 void Runtime::multiply(const Gemm& gemm) {
   const float zero = 0.0F;
-  const cublasStatus_t status = cublasGemmStridedBatchedEx(
-      m_impl->blas, operation(gemm.transpose_a), operation(gemm.transpose_b), gemm.m, gemm.n, gemm.k, &gemm.alpha,
-      gemm.a, CUDA_R_16F, gemm.lda, gemm.stride_a, gemm.b, CUDA_R_16F, gemm.ldb, gemm.stride_b, &zero, gemm.c,
-      CUDA_R_32F, gemm.ldc, gemm.stride_c, gemm.batch, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
-  if (status != CUBLAS_STATUS_SUCCESS) throw DeviceError(std::string("cuBLAS: ") + cublasGetStatusString(status));
+  check(cublasGemmStridedBatchedEx(m_impl->current().blas, operation(gemm.transpose_a), operation(gemm.transpose_b),
+                                   gemm.m, gemm.n, gemm.k, &gemm.alpha, gemm.a, CUDA_R_16F, gemm.lda, gemm.stride_a,
+                                   gemm.b, CUDA_R_16F, gemm.ldb, gemm.stride_b, &zero, gemm.c, CUDA_R_32F, gemm.ldc,
+                                   gemm.stride_c, gemm.batch, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+        "cuBLAS");
 }
 
 }  // namespace inferoscope::kernels::cuda

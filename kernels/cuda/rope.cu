@@ -13,8 +13,8 @@ constexpr int kThreads = 128;
 GPU_KERNEL void rope(float* x, const std::int32_t* positions, const double* inv_freq, int num_heads, int head_dim,
                      int num_pairs, bool interleaved) {
   constexpr double kTurn = 6.283185307179586477;
-  const auto pair = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  const auto token = static_cast<int>(blockIdx.y);
+  const auto token = static_cast<int>(blockIdx.x);
+  const auto pair = static_cast<int>(blockIdx.y * blockDim.x + threadIdx.x);
   if (pair >= num_pairs) return;
   const double angle = positions[token] * inv_freq[pair];
   const auto near = static_cast<float>(angle - kTurn * floor(angle / kTurn + 0.5));
@@ -38,7 +38,7 @@ void run(const RopeArgs& args, const Exec& exec) {
   if (num_pairs == 0) return;
   const std::int32_t* positions = queue.onDevice(args.positions, args.num_tokens);
   const double* inv_freq = queue.onDevice(args.inv_freq, num_pairs);
-  const Dim3 grid(static_cast<unsigned>(ceilDiv(num_pairs, kThreads)), static_cast<unsigned>(args.num_tokens));
+  const Dim3 grid(static_cast<unsigned>(args.num_tokens), static_cast<unsigned>(ceilDiv(num_pairs, kThreads)));
   queue.launch(rope, grid, Dim3(kThreads), 0, args.x, positions, inv_freq, args.num_heads, args.head_dim, num_pairs,
                args.style == RopeStyle::kInterleaved);
 }

@@ -104,28 +104,34 @@ std::vector<DeviceInfo> listDevices(std::string& why_none) {
 }
 
 Runtime::Runtime(int device_index) : m_impl(std::make_unique<Impl>()) {
+  m_impl->device = device_index;
   m_impl->num_resets = makeUsable(device_index);
   check(cudaStreamCreateWithFlags(&m_impl->stream, cudaStreamNonBlocking), "making a stream");
-  if (cublasCreate(&m_impl->blas) != CUBLAS_STATUS_SUCCESS) throw DeviceError("cuBLAS does not start on this device");
+  check(cublasCreate(&m_impl->blas), "starting cuBLAS");
   m_impl->workspace = allocate(kBlasWorkspaceBytes);
-  cublasSetStream(m_impl->blas, m_impl->stream);
-  cublasSetWorkspace(m_impl->blas, m_impl->workspace, m_impl->workspace == nullptr ? 0 : kBlasWorkspaceBytes);
+  check(cublasSetStream(m_impl->blas, m_impl->stream), "giving cuBLAS its stream");
+  const std::size_t workspace_bytes = m_impl->workspace == nullptr ? 0 : kBlasWorkspaceBytes;
+  check(cublasSetWorkspace(m_impl->blas, m_impl->workspace, workspace_bytes), "giving cuBLAS its memory");
 }
 
-Runtime::~Runtime() {
-  if (m_impl->num_resets != g_num_resets) return;
-  (void)cudaStreamSynchronize(m_impl->stream);
-  for (const cudaEvent_t event : m_impl->events) (void)cudaEventDestroy(event);
-  (void)cublasDestroy(m_impl->blas);
-  free(m_impl->workspace);
-  (void)cudaStreamDestroy(m_impl->stream);
+Runtime::~Runtime() = default;
+
+Runtime::Impl::~Impl() {
+  if (num_resets != g_num_resets) return;
+  (void)cudaSetDevice(device);
+  if (stream != nullptr) (void)cudaStreamSynchronize(stream);
+  for (const cudaEvent_t event : events) (void)cudaEventDestroy(event);
+  if (blas != nullptr) (void)cublasDestroy(blas);
+  (void)cudaFree(workspace);
+  if (stream != nullptr) (void)cudaStreamDestroy(stream);
 }
 
 Stream Runtime::stream() const {
-  return m_impl->stream;
+  return m_impl->current().stream;
 }
 
 std::byte* Runtime::allocate(std::size_t bytes) {
+  m_impl->current();
   void* memory = nullptr;
   const cudaError_t error = cudaMalloc(&memory, bytes);
   if (error == cudaErrorMemoryAllocation) {
@@ -141,6 +147,7 @@ void Runtime::free(std::byte* memory) {
 }
 
 std::byte* Runtime::allocatePinned(std::size_t bytes) {
+  m_impl->current();
   void* memory = nullptr;
   check(cudaMallocHost(&memory, bytes), "allocating pinned memory");
   return static_cast<std::byte*>(memory);
@@ -151,6 +158,7 @@ void Runtime::freePinned(std::byte* memory) {
 }
 
 std::size_t Runtime::freeBytes() {
+  m_impl->current();
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
   check(cudaMemGetInfo(&free_bytes, &total_bytes), "asking for the free memory");
@@ -158,15 +166,15 @@ std::size_t Runtime::freeBytes() {
 }
 
 void Runtime::copyToDevice(std::byte* to, const std::byte* from, std::size_t bytes) {
-  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, m_impl->stream), "copying to the device");
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, m_impl->current().stream), "copying to the device");
 }
 
 void Runtime::copyToHost(std::byte* to, const std::byte* from, std::size_t bytes) {
-  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, m_impl->stream), "copying from the device");
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, m_impl->current().stream), "copying from the device");
 }
 
 void Runtime::copyOnDevice(std::byte* to, const std::byte* from, std::size_t bytes) {
-  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, m_impl->stream), "copying on the device");
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, m_impl->current().stream), "copying on the device");
 }
 
 void Runtime::checkLaunch() {
@@ -178,7 +186,7 @@ void Runtime::synchronize() {
 }
 
 void Runtime::record(int event) {
-  auto& events = m_impl->events;
+  auto& events = m_impl->current().events;
   while (static_cast<int>(events.size()) <= event) {
     cudaEvent_t made = nullptr;
     check(cudaEventCreate(&made), "making an event");
@@ -199,7 +207,7 @@ double Runtime::millisecondsBetween(int first, int second) {
 }
 
 void Runtime::beginCapture() {
-  check(cudaStreamBeginCapture(m_impl->stream, cudaStreamCaptureModeThreadLocal), "beginning a graph");
+  check(cudaStreamBeginCapture(m_impl->current().stream, cudaStreamCaptureModeThreadLocal), "beginning a graph");
   m_impl->capturing = true;
 }
 
@@ -216,7 +224,7 @@ std::unique_ptr<Graph> Runtime::endCapture() {
 }
 
 void Runtime::start(Graph& graph) {
-  check(cudaGraphLaunch(static_cast<NativeGraph&>(graph).exec, m_impl->stream), "starting a graph");
+  check(cudaGraphLaunch(static_cast<NativeGraph&>(graph).exec, m_impl->current().stream), "starting a graph");
 }
 
 // A copy far past the caches, and a square product of halves; both within a gigabyte.
@@ -226,7 +234,7 @@ DeviceCeilings Runtime::probe() {
   constexpr std::size_t kHalfBytes = std::size_t{2} * kSide * kSide;
   std::byte* memory = allocate(4 * kHalfBytes);
   if (memory == nullptr) throw DeviceError("no device memory for the probe of its ceilings");
-  check(cudaMemsetAsync(memory, 0x11, 4 * kHalfBytes, m_impl->stream), "filling memory");
+  check(cudaMemsetAsync(memory, 0x11, 4 * kHalfBytes, m_impl->current().stream), "filling memory");
   const double copy_s = bestSeconds(*this, [&] { copyOnDevice(memory + kCopyBytes, memory, kCopyBytes); });
   auto* halves = reinterpret_cast<std::uint16_t*>(memory);
   const Gemm gemm{.m = kSide,
