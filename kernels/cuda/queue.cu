@@ -103,8 +103,10 @@ bool DeviceQueue::endGraph() {
     m_graphs.push_back({std::move(recording.key), nullptr});
     return true;
   }
-  if (known->graph == nullptr) known->graph = capture(recording);
-  m_runtime.start(*known->graph);
+  std::rotate(known, known + 1, m_graphs.end());
+  std::unique_ptr<Graph>& graph = m_graphs.back().graph;
+  if (graph == nullptr) graph = capture(recording);
+  m_runtime.start(*graph);
   return true;
 }
 

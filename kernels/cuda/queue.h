@@ -109,7 +109,7 @@ class DeviceQueue : public Queue {
   std::vector<Copy> m_copies;
   int m_num_marks = 0;
   std::optional<Recording> m_recording;
-  std::vector<KnownGraph> m_graphs;  // the latest last
+  std::vector<KnownGraph> m_graphs;  // the one used last is last
 };
 
 }  // namespace inferoscope::kernels::cuda

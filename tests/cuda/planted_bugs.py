@@ -71,7 +71,7 @@ BUGS = [
     ("stale argument of a graph", "otherArgumentsMakeAnotherGraph", "elementwise.cu", "queue.h",
      "shared_bytes, static_cast<Params>(args)...);\n  }\n  void multiply", "shared_bytes);\n  }\n  void multiply"),
     ("graph made at every step", "aGraphIsMadeOnceAndStartedAgain", "queue.cu", "queue.cu",
-     "if (known->graph == nullptr) known->graph", "known->graph"),
+     "if (graph == nullptr) graph", "graph"),
     ("bins counted in while others still read them", "sample", "sample.cu", "sample.cu",
      "    if (threadIdx.x < 32) findBin(bins, target, reached);\n    syncBlock();",
      "    if (threadIdx.x < 32) findBin(bins, target, reached);"),

@@ -146,6 +146,26 @@ class TestCudaKernels : public QObject {
     QCOMPARE(graphs.started(), 4);
   }
 
+  // However much other work comes between two starts of a graph, as long as it is fewer than are kept.
+  void aGraphInUseIsKept() {
+    const auto queue = module().open(0);
+    Lab lab(module(), *queue);
+    float* x = lab.put(std::vector<float>(100, 1.0F));
+    const GraphsSince graphs;
+    const auto add = [&](int dim) {
+      queue->beginStep();
+      queue->beginGraph();
+      module().catalog.add[0].run({.x = x, .y = x, .num_tokens = 1, .dim = dim}, execOn(*queue));
+      queue->wait();
+    };
+    for (int other = 2; other <= 100; ++other) {
+      add(1);
+      add(other);
+    }
+    QCOMPARE(graphs.made(), 1);
+    QCOMPARE(graphs.started(), 98);
+  }
+
   void aGraphLeftInTheMiddleIsForgotten() {
     const auto queue = module().open(0);
     Lab lab(module(), *queue);
