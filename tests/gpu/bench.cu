@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "tests/cuda/kernel_checks.h"
+#include "tests/cuda/kernel_lab.h"
+#include "tests/support/kernel_cases.h"
 
 #include <cstdio>
 #include <functional>
@@ -98,6 +99,44 @@ class Bench {
            m_module.catalog.attention, choice, args);
   }
 
+  // The norms and matrices of a 135M model's layers for one token, one launch after the other and as one graph: what a
+  // graph saves is the time between kernels as short as these.
+  void shortKernels(bool as_graph) {
+    constexpr int kDim = 576;
+    constexpr int kLayers = 30;
+    constexpr int kMatrices = 7;
+    const kernels::Format& format = *kernels::findFormat("q8_0");
+    Memory w(*this, static_cast<std::size_t>(kernels::storedBytes(format, std::int64_t{kDim} * kDim)));
+    Memory weight(*this, sizeof(float) * kDim);
+    Memory x(*this, sizeof(float) * kDim);
+    Memory out(*this, sizeof(float) * kDim);
+    const kernels::RmsNormArgs norm{.x = x.floats(),
+                                    .weight = weight.floats(),
+                                    .rows = nullptr,
+                                    .out = out.floats(),
+                                    .num_tokens = 1,
+                                    .dim = kDim,
+                                    .epsilon = 1e-5F};
+    const kernels::LinearArgs linear{.x = out.floats(),
+                                     .w = {w.data, format.id, kDim, kDim, m_module.layout(format.id)},
+                                     .out = x.floats(),
+                                     .num_tokens = 1};
+    const auto& norm_row = m_module.catalog.rms_norm[0];
+    const auto& linear_row = m_module.catalog.linear[0];
+    const std::size_t scratch_bytes = linear_row.scratchBytes(linear, 1);
+    Memory scratch(*this, scratch_bytes);
+    const kernels::Exec exec{.pool = nullptr, .queue = &m_queue, .scratch = {scratch.data, scratch_bytes}, .stop = {}};
+    const double s = seconds(m_queue, [&] {
+      if (as_graph) m_queue.beginGraph();
+      for (int layer = 0; layer < kLayers; ++layer) {
+        for (int i = 0; i < 2; ++i) norm_row.run(norm, exec);
+        for (int i = 0; i < kMatrices; ++i) linear_row.run(linear, exec);
+      }
+    });
+    std::printf("%d layers of short kernels, %-10s %9.1f us\n", kLayers,
+                as_graph ? "one graph:" : "launched:", s * 1e6);
+  }
+
  private:
   // Zeros: what is in it changes no speed.
   struct Memory {
@@ -163,5 +202,6 @@ int main() {
     for (const int num_seqs : {1, 8, 32}) bench.attention("flash", num_seqs, 1, 4096, format, 16);
   }
   bench.attention("flash", 8, 1, 4096, "f16", 4096);  // contiguous
+  for (const bool as_graph : {false, true}) bench.shortKernels(as_graph);
   return 0;
 }
