@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 namespace inferoscope::gui {
 
@@ -13,10 +14,10 @@ namespace {
 constexpr std::int64_t kLeastNs = 100'000;  // nearer there is nothing to be seen
 constexpr double kNsPerS = 1e9;
 
-// The least of 1, 2, 5, 10, 20, ... that is not below.
-std::int64_t roundUp(std::int64_t ns) {
+// The least of the digits times a power of ten that is not below.
+std::int64_t roundUp(std::int64_t ns, std::initializer_list<std::int64_t> digits) {
   for (std::int64_t power = 1;; power *= 10) {
-    for (const std::int64_t digit : {1, 2, 5}) {
+    for (const std::int64_t digit : digits) {
       if (digit * power >= ns) return digit * power;
     }
   }
@@ -35,7 +36,8 @@ std::int64_t TimeSpan::nsAt(int x, const QRect& across) const {
 }
 
 TimeSpan roundSpan(std::int64_t first_ns, std::int64_t last_ns) {
-  return {first_ns, first_ns + roundUp(std::max(kLeastNs, last_ns - first_ns))};
+  return {first_ns,
+          first_ns + roundUp(std::max(kLeastNs, last_ns - first_ns), {10, 12, 15, 20, 25, 30, 40, 50, 60, 80})};
 }
 
 void TimeWindow::zoom(const TimeSpan& all, double factor, std::int64_t around_ns) {
@@ -60,7 +62,7 @@ void TimeWindow::move(const TimeSpan& all, std::int64_t by_ns) {
 std::vector<TimeTick> timeTicks(const TimeSpan& seen, const QRect& across, int distance) {
   std::vector<TimeTick> ticks;
   const double pixels = std::max(1, across.width());
-  const std::int64_t every = roundUp(std::llround(static_cast<double>(seen.length()) * distance / pixels));
+  const std::int64_t every = roundUp(std::llround(static_cast<double>(seen.length()) * distance / pixels), {1, 2, 5});
   const int decimals = std::max(0, static_cast<int>(std::ceil(-std::log10(static_cast<double>(every) / kNsPerS))));
   for (std::int64_t ns = (seen.from_ns + every - 1) / every * every; ns <= seen.to_ns; ns += every) {
     const QString number = displayLocale().toString(static_cast<double>(ns) / kNsPerS, 'f', decimals);
