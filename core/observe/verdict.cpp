@@ -74,7 +74,7 @@ std::optional<Verdict> judge(std::span<const std::shared_ptr<const StepRecord>> 
 
 std::string headline(const Verdict& verdict, const MachineLimits& limits) {
   const char* phase = verdict.phase == Phase::kPrefill ? "PREFILL" : "DECODE";
-  const std::string gpu = verdict.gpuBusy() ? fmt::format(", GPU: {:.0f}% busy", 100 * *verdict.gpuBusy()) : "";
+  const std::string gpu = verdict.gpuBusy() ? fmt::format(", GPU: {:.0f}% busy by NVML", 100 * *verdict.gpuBusy()) : "";
   const std::string busy = fmt::format("process: {:.0f}% busy{}", 100 * verdict.processBusy(), gpu);
   if (!limits.measured()) {
     return fmt::format("{}: {:.1f} GB/s, {:.0f} GFLOP/s ({})", phase, verdict.bytesPerSecond() * 1e-9,

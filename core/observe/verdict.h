@@ -48,7 +48,7 @@ std::optional<Verdict> judge(std::span<const std::shared_ptr<const StepRecord>> 
 
 // "DECODE: bandwidth-bound, 81% of 34.0 GB/s, 14% of 194 GFLOP/s (process: 100% busy)". Without measured ceilings
 // there are no percentages: "DECODE: 27.5 GB/s, 27 GFLOP/s (process: 100% busy)". On a GPU whose driver tells:
-// "(process: 100% busy, GPU: 98% busy)".
+// "(process: 100% busy, GPU: 98% busy by NVML)".
 std::string headline(const Verdict& verdict, const MachineLimits& limits);
 
 }  // namespace inferoscope::core

@@ -56,6 +56,11 @@ class Metrics {
       Row{Metric::kProcessBusy, QT_TR_NOOP("Process busy"),
           QT_TR_NOOP("CPU time of the process ÷ (time of the steps × threads)"), kPercent,
           QT_TR_NOOP("Measured by the system. Busy is not computing: a thread that waits for memory counts as busy.")},
+      Row{Metric::kGpuBusy, QT_TR_NOOP("GPU busy, by NVML"),
+          QT_TR_NOOP("time in which any kernel ran ÷ time, over the driver's last moments; averaged over the steps"),
+          kPercent,
+          QT_TR_NOOP("Reported by NVIDIA's driver (NVML), as nvidia-smi shows it. Busy is not computing: one small "
+                     "kernel that waits for memory makes it 100%.")},
       Row{Metric::kBlockUse, QT_TR_NOOP("Block use"),
           QT_TR_NOOP("blocks held by a request ÷ all blocks; a shared block counts once"), kPercent, kOfTheCache},
       Row{Metric::kSlotUse, QT_TR_NOOP("Slot use"),

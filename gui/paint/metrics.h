@@ -15,6 +15,7 @@ enum class Metric : std::uint8_t {
   kCompute,
   kTokenRate,
   kProcessBusy,
+  kGpuBusy,
   kBlockUse,
   kSlotUse,
   kStepBlockUse,

@@ -82,6 +82,12 @@ QString liveBusy(const core::Verdict& verdict) {
            countText(verdict.num_threads), shareText(verdict.processBusy()));
 }
 
+QString liveGpu(const core::Verdict& verdict) {
+  if (!verdict.gpuBusy()) return {};
+  return HeadlinePanel::tr("%1 over %2 of steps")
+      .arg(shareText(*verdict.gpuBusy()), durationText(verdict.gpu_known_ns));
+}
+
 }  // namespace
 
 HeadlinePanel::HeadlinePanel(QWidget* parent) : QWidget(parent) {
@@ -105,12 +111,13 @@ void HeadlinePanel::explain(const core::Verdict* verdict) {
   set(m_verdict, Metric::kBound, verdict == nullptr ? QString() : liveBound(*verdict, m_limits));
   set(m_bandwidth, Metric::kBandwidth, verdict == nullptr ? QString() : liveBandwidth(*verdict, m_limits));
   set(m_compute, Metric::kCompute, verdict == nullptr ? QString() : liveCompute(*verdict, m_limits));
+  set(m_gpu, Metric::kGpuBusy, verdict == nullptr ? QString() : liveGpu(*verdict));
   set(m_rate, Metric::kTokenRate, verdict == nullptr ? QString() : liveRate(*verdict));
   set(m_busy, Metric::kProcessBusy, verdict == nullptr ? QString() : liveBusy(*verdict));
 }
 
 void HeadlinePanel::buildUi() {
-  for (Figure* figure : {&m_verdict, &m_bandwidth, &m_compute, &m_rate, &m_busy}) *figure = makeFigure();
+  for (Figure* figure : {&m_verdict, &m_bandwidth, &m_compute, &m_gpu, &m_rate, &m_busy}) *figure = makeFigure();
   explain(nullptr);
   scaleFonts();
   for (QLabel* label : {m_verdict.value, m_verdict.caption}) {
@@ -119,7 +126,7 @@ void HeadlinePanel::buildUi() {
 
   auto* row = new QHBoxLayout;
   row->setSpacing(28);
-  for (const Figure& figure : {m_verdict, m_bandwidth, m_compute, m_rate, m_busy}) {
+  for (const Figure& figure : {m_verdict, m_bandwidth, m_compute, m_gpu, m_rate, m_busy}) {
     auto* column = new QVBoxLayout;
     column->setSpacing(0);
     column->addWidget(figure.value);
@@ -139,7 +146,7 @@ void HeadlinePanel::buildUi() {
 }
 
 void HeadlinePanel::scaleFonts() {
-  for (const Figure& figure : {m_verdict, m_bandwidth, m_compute, m_rate, m_busy}) {
+  for (const Figure& figure : {m_verdict, m_bandwidth, m_compute, m_gpu, m_rate, m_busy}) {
     QFont large = font();
     large.setBold(true);
     large.setPointSizeF(large.pointSizeF() * (figure.value == m_verdict.value ? kVerdictScale : kValueScale));
@@ -212,6 +219,7 @@ void HeadlinePanel::showWords(const QString& words, const QString& caption) {
     figure.value->clear();
     figure.caption->clear();
   }
+  showGpu(std::nullopt);
   explain(nullptr);
   setAccessibleDescription(words + QStringLiteral(". ") + caption);
 }
@@ -238,6 +246,7 @@ void HeadlinePanel::showVerdict(const core::Verdict& verdict, const QString& oth
   m_compute.value->setText(measured ? shareText(verdict.computeUse().value_or(0))
                                     : flopRateText(verdict.flopPerSecond()));
   m_compute.caption->setText(measured ? computeCeiling(verdict, m_limits) : tr("computed"));
+  showGpu(verdict.gpuBusy());
   m_rate.value->setText(significantText(verdict.tokensPerSecond()));
   m_rate.caption->setText(verdict.phase == core::Phase::kPrefill ? tr("prompt tokens/s") : tr("tokens/s"));
   m_busy.value->setText(shareText(verdict.processBusy()));
@@ -245,6 +254,12 @@ void HeadlinePanel::showVerdict(const core::Verdict& verdict, const QString& oth
                                                    : tr("busy, %1 threads").arg(verdict.num_threads));
   explain(&verdict);
   setAccessibleDescription(QString::fromStdString(core::headline(verdict, m_limits)));
+}
+
+void HeadlinePanel::showGpu(std::optional<double> busy) {
+  m_gpu.value->setText(busy ? shareText(*busy) : QString());
+  m_gpu.caption->setText(busy ? tr("GPU busy, by NVML") : QString());
+  for (QLabel* label : {m_gpu.value, m_gpu.caption}) label->setVisible(busy.has_value());
 }
 
 }  // namespace inferoscope::gui

@@ -9,6 +9,8 @@
 #include <QProgressBar>
 #include <QWidget>
 
+#include <optional>
+
 namespace inferoscope::gui {
 
 // The answer to the one question, for the back of the room: is the hardware computing, or starving for data?
@@ -42,8 +44,10 @@ class HeadlinePanel : public QWidget {
   void explain(const core::Verdict* verdict);  // null: the formulas alone
   void showVerdict(const core::Verdict& verdict, const QString& other_phase);
   void showWords(const QString& words, const QString& caption);
+  void showGpu(std::optional<double> busy);
 
   Figure m_verdict{}, m_bandwidth{}, m_compute{}, m_rate{}, m_busy{};
+  Figure m_gpu{};  // only where its driver says something
   QProgressBar* m_progress = nullptr;
   RecentSteps m_prefill{core::Phase::kPrefill};
   RecentSteps m_decode{core::Phase::kDecode};

@@ -17,6 +17,8 @@ WorkSum& operator+=(WorkSum& sum, const WorkSum& bin) {
   sum.bytes += bin.bytes;
   sum.flops += bin.flops;
   sum.int8_ops += bin.int8_ops;
+  sum.gpu_ns += bin.gpu_ns;
+  sum.gpu_known_ns += bin.gpu_known_ns;
   sum.lost_ns += bin.lost_ns;
   if (bin.kv_share >= 0) sum.kv_share = bin.kv_share;
   return sum;
@@ -32,6 +34,7 @@ void addPoint(RateSeries& series, const WorkSum& sum, double start_s, double len
   series.flop_per_s.push_back(rate(sum.flops));
   series.int8_per_s.push_back(rate(sum.int8_ops));
   series.kv_share.push_back(sum.kv_share >= 0 ? sum.kv_share : kUnknown);
+  series.gpu_share.push_back(sum.gpu_known_ns > 0 ? sum.gpu_ns / sum.gpu_known_ns : kUnknown);
   series.prefill_phase.push_back(sum.prefill_tokens > sum.decode_tokens ? 1 : 0);
 }
 
@@ -52,12 +55,14 @@ void WorkHistory::add(const core::StepRecord& step) {
   if (m_last_step >= 0 && step.step_index > m_last_step + 1) {
     spread(m_end_ns, step.start_ns, [](WorkSum& bin, double, double ns) { bin.lost_ns += ns; });
   }
-  spread(step.start_ns, end_ns, [&](WorkSum& bin, double part, double) {
+  spread(step.start_ns, end_ns, [&](WorkSum& bin, double part, double ns) {
     bin.prefill_tokens += part * step.num_prefill_tokens;
     bin.decode_tokens += part * step.num_decode_tokens;
     bin.bytes += part * static_cast<double>(step.cost.bytes());
     bin.flops += part * static_cast<double>(step.cost.flops);
     bin.int8_ops += part * static_cast<double>(step.cost.int8_ops);
+    bin.gpu_ns += ns * step.gpu_busy.value_or(0);
+    bin.gpu_known_ns += step.gpu_busy ? ns : 0;
   });
   if (step.num_blocks > 0) m_bins.back().kv_share = static_cast<double>(step.num_blocks_used) / step.num_blocks;
   m_end_ns = end_ns;

@@ -15,8 +15,10 @@ struct WorkSum {
   double prefill_tokens = 0;
   double decode_tokens = 0;
   double bytes = 0;
-  double flops = 0;      // all arithmetic
-  double int8_ops = 0;   // the part of it that has the integer ceiling
+  double flops = 0;     // all arithmetic
+  double int8_ops = 0;  // the part of it that has the integer ceiling
+  double gpu_ns = 0;    // busy by the GPU's driver, of the time that it told of
+  double gpu_known_ns = 0;
   double lost_ns = 0;    // no record is left of this much of it
   double kv_share = -1;  // blocks used at its end; negative: no step here
 };
@@ -59,6 +61,7 @@ struct RateSeries {
   std::vector<double> flop_per_s;
   std::vector<double> int8_per_s;
   std::vector<double> kv_share;
+  std::vector<double> gpu_share;      // as the GPU's driver reports it; NaN where it told nothing
   std::vector<double> prefill_phase;  // 1: most tokens of the window were prefill, 0: not
 };
 RateSeries ratesOf(const WorkHistory& history, double from_s, double to_s, int max_points);

@@ -44,6 +44,11 @@ double lastOf(const std::vector<double>& values) {
   return values.empty() ? std::nan("") : values.back();
 }
 
+QStringList withEach(QStringList texts, const QString& ending) {
+  for (QString& text : texts) text += ending;
+  return texts;
+}
+
 QColor translucent(QColor color, int alpha) {
   color.setAlpha(alpha);
   return color;
@@ -72,6 +77,7 @@ void UtilisationView::buildStrips() {
     graph = m_plot->addGraph(strip(kTokens).rect->axis(QCPAxis::atBottom), strip(kTokens).rect->axis(QCPAxis::atLeft));
   }
   m_plot->plotLayout()->setRowStretchFactor(2 * kCache + 1, 1.3);  // below it stand the times
+  m_gpu = m_plot->addGraph(strip(kCompute).rect->axis(QCPAxis::atBottom), strip(kCompute).rect->axis(QCPAxis::atLeft));
   m_phase_bands = {addPhaseBand(kBandwidth), addPhaseBand(kCompute)};
   strip(kCache).rect->axis(QCPAxis::atBottom)->setTicker(QSharedPointer<UnitTicker>::create(tr(" s"), kTimeTicks));
 }
@@ -147,6 +153,7 @@ void UtilisationView::applyTheme() {
   m_prefill_title->setTextColor(readable(theme.prefill, theme.surface));
   m_prefill[0]->setPen(m_two ? QPen(theme.lane_a, 1, Qt::DotLine) : QPen(theme.prefill, 1));
   m_prefill[1]->setPen(QPen(theme.lane_b, 1, Qt::DotLine));
+  m_gpu->setPen(QPen(theme.compute, 1, Qt::DotLine));
   for (QCPGraph* band : m_phase_bands) {
     band->setPen(Qt::NoPen);
     band->setBrush(theme.prefill);
@@ -206,6 +213,8 @@ void UtilisationView::setData() {
     m_prefill[i]->setScatterStyle(dot);
   }
   const RateSeries& alone = m_lanes[0].rates;
+  m_gpu->setVisible(!m_two && m_limits.measured());  // where compute is a share, too
+  m_gpu->setData(vector(alone.seconds), vector(alone.gpu_share, 100), true);
   for (QCPGraph* band : m_phase_bands) {
     band->setVisible(!m_two);
     band->setData(vector(alone.seconds), vector(alone.prefill_phase), true);
@@ -244,10 +253,15 @@ QStringList UtilisationView::titlesOf(StripIndex index, const RateSeries& rates)
       if (!m_limits.measured()) return {tr("Bandwidth %1").arg(byteRateText(bytes))};
       return shares(tr("Bandwidth"), byteRateText(bytes), bandwidthShare(bytes, m_limits),
                     byteRateText(m_limits.read_bytes_per_s));
-    case kCompute:
-      if (!m_limits.measured()) return {tr("Compute %1").arg(flopRateText(flops))};
-      return shares(tr("Compute"), flopRateText(flops), computeShare(flops, int8_ops, m_limits),
-                    peakText(m_limits, 2 * int8_ops > flops));
+    case kCompute: {
+      QStringList titles{tr("Compute %1").arg(flopRateText(flops))};
+      if (m_limits.measured()) {
+        titles = shares(tr("Compute"), flopRateText(flops), computeShare(flops, int8_ops, m_limits),
+                        peakText(m_limits, 2 * int8_ops > flops));
+      }
+      const QString gpu = gpuText(lastOf(rates.gpu_share));
+      return gpu.isEmpty() ? titles : withEach(titles, gpu) + titles;
+    }
     case kCache:
       return {tr("KV blocks used %1").arg(shareText(lastOf(rates.kv_share))),
               tr("KV used %1").arg(shareText(lastOf(rates.kv_share)))};
@@ -344,10 +358,16 @@ QString UtilisationView::valuesAt(StripIndex index, int x) const {
     const QString words =
         index == kTokens
             ? tr("decode %1, prefill %2").arg(tokenRateText(valueOf(graph)), tokenRateText(valueOf(m_prefill[i])))
-            : valueText(index, valueOf(graph));
+            : valueText(index, valueOf(graph)) +
+                  (index == kCompute && m_gpu->visible() ? gpuText(valueOf(m_gpu) / 100) : QString());
     lanes << (m_two ? laneName(kLanes[i]) + QStringLiteral(": ") + words : words);
   }
   return tr("%1 at %2 s").arg(lanes.join(QStringLiteral("; ")), significantText(std::max(0.0, seconds)));
+}
+
+// Whose number it is stands with it; empty where the driver tells nothing.
+QString UtilisationView::gpuText(double share) const {
+  return std::isnan(share) ? QString() : tr(" · GPU %1 busy by NVML").arg(shareText(share));
 }
 
 // Of a value as it is drawn.

@@ -15,8 +15,8 @@ class QCPTextElement;
 
 namespace inferoscope::gui {
 
-// How much of the machine is used, over lane time: tokens/s, bandwidth and compute of what the probe reached, KV
-// blocks.
+// How much of the machine is used, over lane time: tokens/s, bandwidth and compute of what the probe reached (beside it
+// the "utilisation" of a GPU whose driver tells it), KV blocks.
 class UtilisationView : public PlotView {
   Q_OBJECT
 
@@ -63,12 +63,14 @@ class UtilisationView : public PlotView {
   Strip& strip(StripIndex index) { return m_strips[static_cast<std::size_t>(index)]; }
   QString valuesAt(StripIndex index, int x) const;
   QString valueText(StripIndex index, double value) const;
+  QString gpuText(double share) const;
   static Metric metricOf(StripIndex index);
 
   QCPMarginGroup* m_margins;
   std::array<Strip, kNumStrips> m_strips;
   QCPTextElement* m_prefill_title = nullptr;  // beside that of the first strip; alone
   std::array<QCPGraph*, 2> m_prefill{};       // in the first strip, by lane
+  QCPGraph* m_gpu = nullptr;                  // what a GPU's driver says, beside the compute use; alone
   std::array<QCPGraph*, 2> m_phase_bands{};   // where most of the work is prefill; alone
   std::array<Lane, 2> m_lanes;
   bool m_two = false;  // lanes

@@ -35,7 +35,7 @@ class TestGpuUtilisation : public QObject {
     }
     const auto verdict = judge(steps, Phase::kDecode, {});
     QCOMPARE(verdict->gpuBusy(), std::optional(0.8));
-    QVERIFY(headline(*verdict, {}).find("GPU: 80% busy") != std::string::npos);
+    QVERIFY(headline(*verdict, {}).find("GPU: 80% busy by NVML") != std::string::npos);
     const auto untold = judge(std::span(steps).subspan(2), Phase::kDecode, {});
     QCOMPARE(untold->gpuBusy(), std::optional<double>());
     QVERIFY(headline(*untold, {}).find("GPU") == std::string::npos);

@@ -179,6 +179,26 @@ class TestPanels : public QObject {
     QVERIFY(!panel.findChild<QLabel*>()->toolTip().contains(QStringLiteral("100 ms")));
   }
 
+  // Whose number it is stands beside it; where the driver says nothing there is no such figure.
+  void headlineShowsWhatTheGpusDriverSays() {
+    gui::HeadlinePanel panel;
+    panel.showModel(tests::toyModel());
+    panel.showRunState(RunState::kRunning);
+    panel.showLimits(roundLimits());
+    panel.showFrame(frameOf(0, core::Phase::kDecode, 3.2, 2.0));
+    QVERIFY(!shownBy(panel).contains(QStringLiteral("NVML")));
+    gui::Frame frame = frameOf(1, core::Phase::kDecode, 3.2, 2.0);
+    auto told = std::make_shared<core::StepRecord>(*frame.steps.front());
+    told->gpu_busy = 0.97;
+    frame.steps = {told};
+    panel.showFrame(frame);
+    const QString shown = shownBy(panel);
+    QVERIFY2(shown.contains(QStringLiteral("97%\nGPU busy, by NVML")), qPrintable(shown));
+    QVERIFY2(panel.sentence().contains(QStringLiteral("GPU: 97% busy by NVML")), qPrintable(panel.sentence()));
+    panel.showRunState(RunState::kLoading);
+    QVERIFY(!shownBy(panel).contains(QStringLiteral("NVML")));
+  }
+
   void headlineTellsOfTheOtherPhase() {
     gui::HeadlinePanel panel;
     panel.showModel(tests::toyModel());

@@ -51,6 +51,7 @@ class TestUtilisationLayout : public QObject {
   void aLongStepIsSpreadOverItsTime();
   void idleTimeLowersTheRate();
   void lostRecordsAreUnknownNotZero();
+  void theGpusShareIsOfTheTimeThatIsKnown();
   void memoryIsBounded();
   void aJumpOfTheClockIsBounded();
   void aResetStartsAgain();
@@ -101,6 +102,22 @@ void TestUtilisationLayout::lostRecordsAreUnknownNotZero() {
   QCOMPARE(rates.decode_per_s[0], 32.0);
   QVERIFY(std::isnan(rates.decode_per_s[1]) && std::isnan(rates.bytes_per_s[2]));
   QCOMPARE(rates.decode_per_s[3], 32.0);
+}
+
+void TestUtilisationLayout::theGpusShareIsOfTheTimeThatIsKnown() {
+  WorkHistory history;
+  const std::optional<double> told[] = {0.5, 0.9, std::nullopt, std::nullopt};
+  const int lengths_ms[] = {50, 150, 50, 250};
+  std::int64_t start_ms = 0;
+  for (int i = 0; i < 4; ++i) {
+    core::StepRecord step = stepOf(i, start_ms, lengths_ms[i]);
+    step.gpu_busy = told[i];
+    history.add(step);
+    start_ms += lengths_ms[i];
+  }
+  const RateSeries rates = gui::ratesOf(history, 0, 30, 1000);
+  QCOMPARE(rates.gpu_share[0], 0.8);
+  QVERIFY(std::isnan(rates.gpu_share[1]));
 }
 
 void TestUtilisationLayout::memoryIsBounded() {

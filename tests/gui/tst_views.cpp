@@ -71,6 +71,19 @@ double strongestContrast(const QImage& image) {
   return most;
 }
 
+// The titles of bandwidth and compute in the utilisation view.
+QString sharesToldOf(const gui::Frame& frame, bool measured) {
+  const Shown shown(rowOf("utilisation"));
+  shown.view->showModel(tests::toyModel());
+  if (measured) shown.view->showLimits(tests::toyLimits());
+  shown.view->showFrame(frame);
+  QStringList texts;
+  for (QCPLayoutElement* element : shown.view->findChild<QCustomPlot*>()->plotLayout()->elements(true)) {
+    if (const auto* title = qobject_cast<QCPTextElement*>(element)) texts << title->text();
+  }
+  return texts.filter(QRegularExpression(QStringLiteral("Bandwidth|Compute"))).join(QLatin1Char('\n'));
+}
+
 void addCatalogRows() {
   QTest::addColumn<gui::ViewRow>("row");
   for (const gui::ViewRow& row : gui::viewCatalog()) QTest::newRow(row.id) << row;
@@ -106,6 +119,7 @@ class TestViews : public QObject {
   void figuresAreExplained_data();
   void figuresAreExplained();
   void percentagesNeedAProbe();
+  void theGpusDriverIsNamed();
   void rowsAreCopied_data();
   void rowsAreCopied();
   void unfoldedRowsAreCopied();
@@ -411,21 +425,26 @@ void TestViews::figuresAreExplained() {
 }
 
 void TestViews::percentagesNeedAProbe() {
-  const auto titles = [](bool measured) {
-    const Shown shown(rowOf("utilisation"));
-    shown.view->showModel(tests::toyModel());
-    if (measured) shown.view->showLimits(tests::toyLimits());
-    shown.view->showFrame(tests::fullFrame());
-    QStringList texts;
-    for (QCPLayoutElement* element : shown.view->findChild<QCustomPlot*>()->plotLayout()->elements(true)) {
-      if (const auto* title = qobject_cast<QCPTextElement*>(element)) texts << title->text();
-    }
-    return texts.filter(QRegularExpression(QStringLiteral("Bandwidth|Compute"))).join(QLatin1Char('\n'));
-  };
+  const auto titles = [](bool measured) { return sharesToldOf(tests::fullFrame(), measured); };
   QVERIFY(titles(true).contains(QStringLiteral("of 34.0 GB/s")));
   QVERIFY(titles(true).contains(QStringLiteral("of 400 GOP/s int8")));
   QVERIFY(!titles(false).contains(QLatin1Char('%')));
   QVERIFY(titles(false).contains(QStringLiteral("GB/s")));
+}
+
+// Beside the compute use, which has a ceiling or has not; not there where the driver says nothing.
+void TestViews::theGpusDriverIsNamed() {
+  gui::Frame frame = tests::fullFrame();
+  QVERIFY(!sharesToldOf(frame, true).contains(QStringLiteral("NVML")));
+  for (auto& step : frame.steps) {
+    auto told = std::make_shared<core::StepRecord>(*step);
+    told->gpu_busy = 0.97;
+    step = told;
+  }
+  for (const bool measured : {true, false}) {
+    const QString titles = sharesToldOf(frame, measured);
+    QVERIFY2(titles.contains(QStringLiteral("GPU 97% busy by NVML")), qPrintable(titles));
+  }
 }
 
 void TestViews::rowsAreCopied_data() {
