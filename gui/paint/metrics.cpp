@@ -59,7 +59,7 @@ class Metrics {
       Row{Metric::kGpuBusy, QT_TR_NOOP("GPU busy, by NVML"),
           QT_TR_NOOP("time in which any kernel ran ÷ time, over the driver's last moments; averaged over the steps"),
           kPercent,
-          QT_TR_NOOP("Reported by NVIDIA's driver (NVML), as nvidia-smi shows it. Busy is not computing: one small "
+          QT_TR_NOOP("Measured by NVIDIA's driver (NVML), as nvidia-smi shows it. Busy is not computing: one small "
                      "kernel that waits for memory makes it 100%.")},
       Row{Metric::kBlockUse, QT_TR_NOOP("Block use"),
           QT_TR_NOOP("blocks held by a request ÷ all blocks; a shared block counts once"), kPercent, kOfTheCache},
