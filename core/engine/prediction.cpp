@@ -224,8 +224,9 @@ std::vector<Advice> whatWouldHelp(const std::shared_ptr<const Model>& model, con
                        .throughput_ratio = *throughput,
                        .ttft_ratio = ratioOf(now.ttft_ms.p50, then.ttft_ms.p50),
                        .itl_p99_ratio = ratioOf(now.itl_ms.p99, then.itl_ms.p99),
-                       // Records do not tell formats of the cache apart.
+                       // Records do not tell formats of the cache apart, nor how work is shared by threads.
                        .guessed = !same_weights || turned.kv_format != options.kv_format ||
+                                  turned.threads != options.threads ||
                                   engine.guessedShare() > kMuchGuessed});
       } catch (const Cancelled&) {
         throw;
