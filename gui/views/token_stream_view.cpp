@@ -49,6 +49,7 @@ void TokenStreamView::buildPage() {
   m_text->setReadOnly(true);
   m_text->setUndoRedoEnabled(false);
   m_text->setFrameShape(QFrame::NoFrame);
+  m_text->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);  // lines wrap
   m_text->document()->setDocumentMargin(0);
   m_text->setAccessibleName(tr("Text"));
   m_header->setTextFormat(Qt::PlainText);
