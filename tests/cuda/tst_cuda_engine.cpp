@@ -266,12 +266,12 @@ class TestCudaEngine : public QObject {
     QCOMPARE(tests::runAll(engine).size(), 1U);
   }
 
-  // A real model takes minutes here: tests/run --slow. Both prompts at once are many tokens for cuBLAS and the tensor
+  // A real model takes a minute here: tests/run --slow. Both prompts at once are many tokens for cuBLAS and the tensor
   // cores; two that decode go through the kernels for few.
   void theDefaultModelAnswersAsOnTheCpu() {
     if (!qEnvironmentVariableIsSet("INFEROSCOPE_SLOW_TESTS")) QSKIP("asked for by INFEROSCOPE_SLOW_TESTS alone");
     if (!std::filesystem::exists(defaultModelPath())) QSKIP("the default model is not there");
-    constexpr int kSlowTokens = 24;
+    constexpr int kSlowTokens = 4;
     std::map<std::string, std::vector<std::vector<TokenId>>> answers;
     for (const std::string device : {"cpu", "cuda-emu"}) {
       const std::shared_ptr<Backend> backend = makeBackend(device, 1);
