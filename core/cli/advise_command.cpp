@@ -102,8 +102,7 @@ void addAdviseCommand(CLI::App& program, std::stop_token stop) {
   command.add_option("SCENARIO", options->scenario, "A file, or the id of one that comes with the program")->required();
   command.add_option("--model", options->model, "A GGUF file, \"default\", or \"synthetic:NAME[:FORMAT]\"");
   addCount(command, "--requests", options->num_requests, 1, "Requests of a scenario without end");
-  addKnobs(command,
-           [options](std::string_view id, const std::string& value) { options->knobs.emplace_back(id, value); });
+  addKnobs(command, options->knobs);
   addJson(command, options->json);
   command.callback([options, stop = std::move(stop)] { run(*options, stop); });
 }

@@ -8,6 +8,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <CLI/Validators.hpp>
+#include <functional>
 
 #include <charconv>
 #include <filesystem>
@@ -31,6 +32,8 @@ std::string valuesOf(const core::Knob& knob) {
   const std::string on_gpu = knob.gpu_choices.empty() ? "" : fmt::format(", GPU: {}", fmt::join(knob.gpu_choices, "|"));
   return fmt::format("{}{}", fmt::join(knob.choices, "|"), on_gpu);
 }
+
+using KnobTaker = std::function<void(std::string_view id, const std::string& value)>;
 
 CLI::Option* addKnobFlag(CLI::App& command, const core::Knob& knob, const KnobTaker& take) {
   const auto set = [take, id = knob.id](const std::string& value) { take(id, value); };
@@ -66,8 +69,9 @@ void addKnob(CLI::App& command, core::EngineOptions& options, std::string_view i
   addKnobFlag(command, knob, set)->default_str(knob.get(options));
 }
 
-void addKnobs(CLI::App& command, const KnobTaker& take) {
-  for (const core::Knob& knob : core::knobs()) addKnobFlag(command, knob, take);
+void addKnobs(CLI::App& command, GivenKnobs& given) {
+  const auto keep = [&given](std::string_view id, const std::string& value) { given.emplace_back(id, value); };
+  for (const core::Knob& knob : core::knobs()) addKnobFlag(command, knob, keep);
 }
 
 core::EngineOptions withFlags(core::EngineOptions options, const GivenKnobs& given) {

@@ -6,7 +6,6 @@
 
 #include <CLI/App.hpp>
 
-#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,11 +20,10 @@ void addJson(CLI::App& command, bool& json);
 // --ID VALUE of every knob in the table, or of one.
 void addKnobs(CLI::App& command, core::EngineOptions& options);
 void addKnob(CLI::App& command, core::EngineOptions& options, std::string_view id);
-// The same, where something else than options takes what is given.
-using KnobTaker = std::function<void(std::string_view id, const std::string& value)>;
-void addKnobs(CLI::App& command, const KnobTaker& take);
-// What the flags of knobs said, in their order, on top of `options`. Throws Error that names the flag.
+// The same, kept as given: for options that are only known later.
 using GivenKnobs = std::vector<std::pair<std::string_view, std::string>>;
+void addKnobs(CLI::App& command, GivenKnobs& given);
+// What the flags of knobs said, in their order, on top of `options`. Throws Error that names the flag.
 core::EngineOptions withFlags(core::EngineOptions options, const GivenKnobs& given);
 // "block-size=8,kv-layout=paged" on top of `options`. Throws Error that names the flag.
 core::EngineOptions withKnobs(core::EngineOptions options, std::string_view flag, std::string_view text);

@@ -153,8 +153,7 @@ void addCompareCommand(CLI::App& program, std::stop_token stop) {
   command.add_flag("--no-probe", options->no_probe, "Don't probe the machine around every repeat");
   command.add_option("--out", options->outputs, "Write it to FILE.json, FILE.csv or FILE.html; may be given again")
       ->allow_extra_args(false);
-  addKnobs(command,
-           [options](std::string_view id, const std::string& value) { options->knobs.emplace_back(id, value); });
+  addKnobs(command, options->knobs);
   addJson(command, options->json);
   command.callback([options, stop = std::move(stop)] { run(*options, stop); });
 }

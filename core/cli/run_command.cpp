@@ -154,8 +154,7 @@ void addRunCommand(CLI::App& program, std::stop_token stop) {
       ->capture_default_str();
   command.add_flag("--shadow", options->shadow,
                    "Replay its requests through other KV allocators, and show their waste");
-  addKnobs(command,
-           [options](std::string_view id, const std::string& value) { options->knobs.emplace_back(id, value); });
+  addKnobs(command, options->knobs);
   addJson(command, options->json);
   command.callback([options, stop = std::move(stop)] { run(*options, stop); });
 }

@@ -36,7 +36,7 @@ struct TextScore {
   std::int64_t num_tokens = 0;
   double perplexity_a = 0;
   double perplexity_b = 0;
-  double kl_mean = 0;  // KL(A || B), nats
+  double kl_mean = 0;  // KL(A || B), nats; any figure is not a number where a logit was none
   double kl_p99 = 0;
   double top1_agreement = 0;
 };

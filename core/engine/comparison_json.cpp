@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
 
@@ -28,6 +29,11 @@ std::optional<double> numberOf(const Json& json) {
   return json.is_null() ? std::nullopt : std::optional(json.get<double>());
 }
 
+// JSON has no other word for what is not a number.
+double numberOrNan(const Json& json) {
+  return numberOf(json).value_or(std::numeric_limits<double>::quiet_NaN());
+}
+
 Json textJson(const std::optional<TextScore>& text) {
   if (!text) return nullptr;
   return {{"name", text->name},
@@ -43,11 +49,11 @@ std::optional<TextScore> textFrom(const Json& json) {
   if (json.is_null()) return std::nullopt;
   return TextScore{.name = json.at("name"),
                    .num_tokens = json.at("tokens"),
-                   .perplexity_a = json.at("perplexity_a"),
-                   .perplexity_b = json.at("perplexity_b"),
-                   .kl_mean = json.at("kl_mean"),
-                   .kl_p99 = json.at("kl_p99"),
-                   .top1_agreement = json.at("top1_agreement")};
+                   .perplexity_a = numberOrNan(json.at("perplexity_a")),
+                   .perplexity_b = numberOrNan(json.at("perplexity_b")),
+                   .kl_mean = numberOrNan(json.at("kl_mean")),
+                   .kl_p99 = numberOrNan(json.at("kl_p99")),
+                   .top1_agreement = numberOrNan(json.at("top1_agreement"))};
 }
 
 Json differenceJson(const Difference& difference) {

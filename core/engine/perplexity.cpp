@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace inferoscope::core {
@@ -136,13 +137,14 @@ double PerplexityRun::share() const {
 }
 
 Perplexity PerplexityRun::result() const {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   const Impl& run = *m_impl;
   Perplexity result{.perplexity = run.first.perplexity(), .num_tokens = run.first.numScored(), .vs = {}};
   if (run.second) {
     result.vs = {.perplexity = run.second->perplexity(),
-                 .kl_mean = *run.divergence.klMean(),
-                 .kl_p99 = *run.divergence.klP99(),
-                 .top1_agreement = *run.divergence.top1Agreement()};
+                 .kl_mean = run.divergence.klMean().value_or(kNone),
+                 .kl_p99 = run.divergence.klP99().value_or(kNone),
+                 .top1_agreement = run.divergence.top1Agreement().value_or(kNone)};
   }
   return result;
 }

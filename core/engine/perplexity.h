@@ -37,7 +37,7 @@ struct Perplexity {
 
   struct Versus {
     double perplexity = 0;
-    double kl_mean = 0;  // KL(first || second) in nats
+    double kl_mean = 0;  // KL(first || second) in nats; all three are not a number where a logit was none
     double kl_p99 = 0;
     double top1_agreement = 0;
   };

@@ -135,6 +135,15 @@ class TestPerplexity : public QObject {
       }
     }
   }
+
+  // A model that computes no numbers agrees with nothing, itself included.
+  void logitsThatAreNoNumbersGiveNoFigures() {
+    LaneSource lane = laneOf(INFEROSCOPE_SOURCE_DIR "/tests/data/cases/f01_weight_nan.gguf", {});
+    const std::vector<TextWindow> windows = windowsOf("some words to read", *lane.model);
+    const Perplexity result = measurePerplexity(lane, lane, windows, {}, {});
+    QVERIFY(std::isnan(result.perplexity) && std::isnan(result.vs->perplexity));
+    QVERIFY(std::isnan(result.vs->kl_mean) && std::isnan(result.vs->kl_p99) && std::isnan(result.vs->top1_agreement));
+  }
 };
 
 QTEST_GUILESS_MAIN(TestPerplexity)
